@@ -1,0 +1,3 @@
+"""NoETL: playbooks that orchestrate APIs, databases and scripts."""
+
+__version__ = "0.1.0"

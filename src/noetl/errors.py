@@ -1,0 +1,46 @@
+"""The words for what went wrong, shared by every layer: an expression that cannot be evaluated, and the nearest right spelling."""
+
+from collections.abc import Iterable
+
+
+class TemplateError(Exception):
+    """A template could not be evaluated. `start` and `end` are offsets into the template's text."""
+
+    def __init__(self, message: str, *, start: int = 0, end: int = 0, kind: str = "template") -> None:
+        super().__init__(message)
+        self.message = message
+        self.start = start
+        self.end = end
+        self.kind = kind
+
+
+def closest(word: str, candidates: Iterable[str]) -> str | None:
+    """The candidate a person most likely meant, or None when nothing is near."""
+    best, best_distance = None, _distance_max(word) + 1
+    for candidate in candidates:
+        distance = _distance(word.lower(), candidate.lower(), best_distance)
+        if distance < best_distance:
+            best, best_distance = candidate, distance
+    return best
+
+
+def _distance_max(word: str) -> int:
+    return 1 if len(word) <= 3 else 2 if len(word) <= 6 else 3
+
+
+def _distance(a: str, b: str, bound: int) -> int:
+    """Edits from a to b where a swap of neighbours is one edit; anything at or above `bound` is `bound`."""
+    if abs(len(a) - len(b)) >= bound:
+        return bound
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        before, row, previous = row, [i], before
+        for j, y in enumerate(b, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, previous[j - 2] + 1)
+            row.append(cost)
+        if min(row) >= bound:
+            return bound
+    return row[-1]
