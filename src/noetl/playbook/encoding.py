@@ -1,0 +1,76 @@
+"""Bytes to text. Size, byte order mark, UTF-8 and forbidden characters are checked before any parsing."""
+
+import re
+
+from noetl.playbook.diagnostics import Span
+from noetl.playbook.lines import Lines
+from noetl.playbook.nodes import Refused, SourceProblem
+
+FILE_BYTES_MAX = 10 * 1024 * 1024
+
+_FOREIGN_MARKS = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+_UTF8_HINT = "save the file as UTF-8"
+_CONTROL_BYTES = bytes(byte for byte in (*range(0x20), 0x7F) if byte not in b"\t\n\r")
+_FORBIDDEN = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+
+
+def decode(data: bytes | str) -> tuple[bytes, str]:
+    """The bytes for the parser and the text they mean, or `Refused`."""
+    if len(data) > FILE_BYTES_MAX:
+        raise Refused(_too_large(len(data)))
+    encoded = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    if len(encoded) > FILE_BYTES_MAX:
+        raise Refused(_too_large(len(encoded)))
+    text = data if isinstance(data, str) else _text(data)
+    if not text.isascii() or len(encoded.translate(None, _CONTROL_BYTES)) != len(encoded):
+        _check_characters(text)
+    return encoded, text
+
+
+def readable(data: bytes | str) -> str:
+    """The text to show beside a refusal: what cannot be decoded is replaced, what is too long is cut."""
+    head = data[:FILE_BYTES_MAX]
+    return head if isinstance(head, str) else head.decode("utf-8", "replace")
+
+
+def _too_large(found: int) -> SourceProblem:
+    message = f"the file has {found:,} bytes or more; a playbook has at most {FILE_BYTES_MAX:,}"
+    hint = "move large data or code out of the playbook, or split it into several playbooks"
+    return SourceProblem("size", message, Span(1, 1, 1, 1), hint)
+
+
+def _text(data: bytes) -> str:
+    for mark, name in _FOREIGN_MARKS:
+        if data.startswith(mark):
+            message = f"the file is encoded in {name}; expected UTF-8"
+            raise Refused(SourceProblem("encoding", message, Span(1, 1, 1, 1), _UTF8_HINT))
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Refused(_bad_bytes(data, error)) from None
+
+
+def _bad_bytes(data: bytes, error: UnicodeDecodeError) -> SourceProblem:
+    before = data[: error.start].decode("utf-8")
+    found = data[error.start : error.start + 1].hex().upper()
+    message = f"byte 0x{found} is not UTF-8 here ({error.reason})"
+    line, column = Lines(before).position(len(before))
+    return SourceProblem("encoding", message, Span(line, column, line, column + 1), _UTF8_HINT)
+
+
+def _check_characters(text: str) -> None:
+    match = _FORBIDDEN.search(text, 1 if text.startswith("\ufeff") else 0)
+    if match is None:
+        return
+    code, start = ord(match[0]), match.start()
+    name = "a NUL character" if code == 0 else f"the character U+{code:04X}"
+    message = f"found {name}, which YAML does not allow in a text"
+    hint = f'delete it, or write it as an escape in double quotes: "\\u{code:04x}"'
+    if 0xD800 <= code <= 0xDFFF:
+        hint = _UTF8_HINT
+    raise Refused(SourceProblem("encoding", message, Lines(text).span(start, start + 1), hint))

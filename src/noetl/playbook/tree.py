@@ -1,0 +1,365 @@
+"""The parser's events become a tree of nodes, without recursion, bounded in nesting, size and expansion."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+import yaml
+
+from noetl.playbook.diagnostics import Edit
+from noetl.playbook.lines import BYTE_ORDER_MARK, Lines
+from noetl.playbook.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style
+from noetl.playbook.scalars import quote, resolve_plain
+
+DEPTH_MAX = 64
+SCALAR_CHARS_MAX = 1_000_000
+NODES_MAX = 1_000_000
+# Besides the total, nodes may not be packed tighter than real playbooks are: a file that is one huge list
+# of tiny values is refused after a fraction of a second instead of filling the memory first.
+NODES_FREE = 100_000
+BYTES_PER_NODE_MIN = 6
+PROBLEMS_MAX = 100
+
+_STYLES = {"": Style.PLAIN, "'": Style.SINGLE, '"': Style.DOUBLE, "|": Style.LITERAL, ">": Style.FOLDED}
+_SHOWN_CHARS_MAX = 40
+
+
+class _Mark(Protocol):
+    index: int
+
+
+class _Event(Protocol):
+    start_mark: _Mark
+    end_mark: _Mark
+
+
+class _StartEvent(_Event, Protocol):
+    anchor: str | None
+    tag: str | None
+    flow_style: bool
+
+
+class _ScalarEvent(_Event, Protocol):
+    anchor: str | None
+    tag: str | None
+    value: str
+    style: str
+
+
+class _AliasEvent(_Event, Protocol):
+    anchor: str
+
+
+class _Frame:
+    """A collection that is still open. A sequence, and the document itself, has no index."""
+
+    __slots__ = (
+        "anchor",
+        "before",
+        "entries",
+        "flow",
+        "has_key",
+        "height",
+        "index",
+        "items",
+        "key",
+        "start",
+        "template",
+    )
+
+    def __init__(self, *, start: int, flow: bool, mapping: bool, before: int) -> None:
+        self.start = start
+        self.flow = flow
+        self.before = before
+        self.height = 1
+        self.anchor: str | None = None
+        self.template = False
+        self.items: list[Node] = []
+        self.entries: list[Entry] = []
+        self.index: dict[str, Entry] | None = {} if mapping else None
+        self.key: Scalar | None = None
+        self.has_key = False
+
+
+class _Anchored:
+    """What an alias stands for, with its size and height once all aliases inside it are expanded."""
+
+    __slots__ = ("height", "node", "size")
+
+    def __init__(self, node: Node | None, *, size: int, height: int) -> None:
+        self.node = node
+        self.size = size
+        self.height = height
+
+
+class TreeBuilder:
+    """Feeds on events; `root` and `problems` are what came of them."""
+
+    def __init__(self, text: str, lines: Lines) -> None:
+        self.text = text
+        self.lines = lines
+        self.problems: list[SourceProblem] = []
+        self._shift = 1 if text.startswith(BYTE_ORDER_MARK) else 0
+        self._frame = _Frame(start=0, flow=False, mapping=False, before=0)
+        self._stack: list[_Frame] = []
+        self._anchors: dict[str, _Anchored] = {}
+        self._nodes = 0
+        self._nodes_max = NODES_FREE
+        self._end = self._shift
+        self._documents = 0
+        self._in_template = False
+        self._handlers: dict[type, Callable[..., None]] = {
+            yaml.ScalarEvent: self._on_scalar,
+            yaml.MappingStartEvent: self._on_mapping_start,
+            yaml.SequenceStartEvent: self._on_sequence_start,
+            yaml.MappingEndEvent: self._on_end,
+            yaml.SequenceEndEvent: self._on_end,
+            yaml.AliasEvent: self._on_alias,
+            yaml.DocumentStartEvent: self._on_document,
+        }
+
+    def feed(self, next_event: Callable[[], object]) -> None:
+        """Take all events. Raises `Refused` at a bound and lets the parser's own errors through."""
+        handlers = self._handlers
+        while (event := next_event()) is not None:
+            handler = handlers.get(type(event))
+            if handler is not None:
+                handler(event)
+
+    def close(self) -> Node | None:
+        """The root as far as it was read; what is still open is closed where the reading ended."""
+        while self._stack:
+            self._close(self._end)
+        return self._frame.items[0] if self._frame.items else None
+
+    def _on_document(self, event: _Event) -> None:
+        self._documents += 1
+        if self._documents > 1:
+            start = event.start_mark.index + self._shift
+            hint = "keep one playbook in a file; delete this marker or move what follows to a file of its own"
+            message = "a second document starts here; expected one playbook"
+            raise self._refused("documents", message, start, start + 3, hint)
+
+    def _on_scalar(self, event: _ScalarEvent) -> None:
+        text = event.value
+        style = _STYLES[event.style]
+        start = event.start_mark.index + self._shift
+        self._end = end = event.end_mark.index + self._shift
+        self._nodes += 1
+        if self._nodes > self._nodes_max:
+            self._check_nodes(start)
+        if len(text) > SCALAR_CHARS_MAX:
+            raise self._long_scalar(start, len(text))
+        if event.anchor is not None or event.tag is not None:
+            start = self._after_properties(start, end)
+        value = resolve_plain(text) if style is Style.PLAIN else text
+        node = Scalar(start, end, self.lines, value, text, style)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchored(node, size=1, height=0)
+        self._add(node, end)
+
+    def _on_mapping_start(self, event: _StartEvent) -> None:
+        frame = self._open(event, mapping=True)
+        if frame.flow and not self._in_template and self.text.startswith("{{", frame.start):
+            self._in_template = frame.template = True
+
+    def _on_sequence_start(self, event: _StartEvent) -> None:
+        self._open(event, mapping=False)
+
+    def _open(self, event: _StartEvent, *, mapping: bool) -> _Frame:
+        start = event.start_mark.index + self._shift
+        if len(self._stack) >= DEPTH_MAX:
+            raise self._deep(start)
+        if event.anchor is not None or event.tag is not None:
+            start = self._after_properties(start, len(self.text))
+        frame = _Frame(start=start, flow=event.flow_style, mapping=mapping, before=self._nodes)
+        if event.anchor is not None:
+            frame.anchor = event.anchor
+            self._anchors[event.anchor] = _Anchored(None, size=0, height=0)
+        self._stack.append(self._frame)
+        self._frame = frame
+        self._nodes += 1
+        if self._nodes > self._nodes_max:
+            self._check_nodes(start)
+        return frame
+
+    def _on_end(self, event: _Event) -> None:
+        # The parser ends a block collection where the next thing begins; it ends where its last part did.
+        if self._frame.flow:
+            self._end = event.end_mark.index + self._shift
+        self._close(self._end)
+
+    def _close(self, end: int) -> None:
+        frame = self._frame
+        parent = self._frame = self._stack.pop()
+        parent.height = max(parent.height, frame.height + 1)
+        node = self._finished(frame, max(end, frame.start))
+        if frame.anchor is not None:
+            size = self._nodes - frame.before
+            self._anchors[frame.anchor] = _Anchored(node, size=size, height=frame.height)
+        self._add(node, end)
+
+    def _finished(self, frame: _Frame, end: int) -> Node:
+        if frame.template:
+            self._in_template = False
+            if self.text.startswith("}}", end - 2):
+                return self._unquoted_template(frame.start, end)
+        if frame.index is None:
+            return Sequence(frame.start, end, self.lines, tuple(frame.items), frame.flow)
+        return Mapping(frame.start, end, self.lines, tuple(frame.entries), frame.flow, frame.index)
+
+    def _unquoted_template(self, start: int, end: int) -> Scalar:
+        """The scalar that the author meant: YAML reads `{{ x }}` as a mapping whose key is a mapping."""
+        text = self.text[start:end]
+        one_line = "\n" not in text and "\r" not in text
+        fix = (Edit(start, end, quote(text)),) if one_line else ()
+        message = "an unquoted template; YAML reads {{ … }} as a mapping inside a mapping"
+        self._collect("key_type", message, start, end, f"quote the template: {quote(shorten(text))}", fix)
+        return Scalar(start, end, self.lines, text, text, Style.PLAIN)
+
+    def _on_alias(self, event: _AliasEvent) -> None:
+        start = event.start_mark.index + self._shift
+        self._end = end = event.end_mark.index + self._shift
+        anchored = self._anchors.get(event.anchor)
+        if anchored is None:
+            name = event.anchor
+            hint = f'quote a text that begins with *: "*{name}"; or mark the value to repeat: &{name}'
+            raise self._refused("alias", f"alias *{name} has no anchor before it", start, end, hint)
+        if anchored.node is None:
+            hint = "an alias cannot stand inside the value it repeats; write the value out"
+            raise self._refused("alias", f"alias *{event.anchor} contains itself", start, end, hint)
+        if len(self._stack) + anchored.height > DEPTH_MAX:
+            raise self._deep(start)
+        self._nodes += anchored.size
+        if self._nodes > self._nodes_max:
+            self._check_nodes(start, alias=event.anchor)
+        node = anchored.node
+        frame = self._frame
+        frame.height = max(frame.height, anchored.height + 1)
+        if isinstance(node, Scalar) and frame.index is not None and not frame.has_key:
+            node = Scalar(start, end, self.lines, node.value, node.text, node.style)
+        self._add(node, end)
+
+    def _add(self, node: Node, end: int) -> None:
+        """Put a finished node where it belongs in the innermost open collection."""
+        frame = self._frame
+        index = frame.index
+        if index is None:
+            frame.items.append(node)
+        elif not frame.has_key:
+            frame.has_key = True
+            frame.key = node if type(node) is Scalar and type(node.value) is str else self._odd_key(node)
+        else:
+            frame.has_key = False
+            key = frame.key
+            if key is None:
+                return
+            entry = Entry(key, node, end)
+            first = index.setdefault(key.text, entry)
+            if first is entry:
+                frame.entries.append(entry)
+            else:
+                self._duplicate(first.key, key)
+
+    def _odd_key(self, node: Node) -> Scalar | None:
+        """A key that is no text. A scalar is taken as the text written, anything else is left out."""
+        if not isinstance(node, Scalar):
+            what = "a list" if isinstance(node, Sequence) else "a mapping"
+            hint = "write a plain name before the colon"
+            self._collect("key_type", f"the key is {what}; expected text", node.start, node.end, hint)
+            return None
+        key = Scalar(node.start, node.end, self.lines, node.text, node.text, node.style)
+        if node.text == "":
+            message = "the key is missing; expected text before the colon"
+            self._collect("key_type", message, node.start, node.end)
+            return key
+        message = f"the key {node.text} is {_type_name(node)}; expected text"
+        fix = (Edit(node.start, node.end, quote(node.text)),)
+        self._collect("key_type", message, node.start, node.end, f"quote it: {quote(node.text)}", fix)
+        return key
+
+    def _duplicate(self, first: Scalar, key: Scalar) -> None:
+        message = f'the key "{shorten(key.text)}" is already on line {first.line} of the same mapping'
+        hint = "keep one of the two; only the first was read"
+        self._collect("duplicate_key", message, key.start, key.end, hint)
+
+    def _after_properties(self, start: int, end: int) -> int:
+        """Where the node itself begins, behind its anchor and tag; a tag is a problem of its own."""
+        text = self.text
+        while start < end and text[start] in "&!# \t\r\n\x85\u2028\u2029":
+            stop = _property_end(text, start, end)
+            if text[start] == "!":
+                self._tag(start, stop)
+            start = stop
+        return min(start, end)
+
+    def _tag(self, start: int, end: int) -> None:
+        found = shorten(self.text[start:end])
+        message = f"found the tag {found}; a playbook has no tags"
+        hint = f'delete the tag; to keep it as text, quote the whole value: "{found} …"'
+        self._collect("tag", message, start, end, hint)
+
+    def _collect(
+        self,
+        kind: str,
+        message: str,
+        start: int,
+        end: int,
+        hint: str | None = None,
+        fix: tuple[Edit, ...] = (),
+    ) -> None:
+        if self._in_template:
+            return
+        self.problems.append(SourceProblem(kind, message, self.lines.span(start, end), hint, fix))
+        if len(self.problems) >= PROBLEMS_MAX:
+            rest = f"{PROBLEMS_MAX} problems of this sort are enough; the rest of the file was not read"
+            raise self._refused(kind, rest, end, end, "correct those above first")
+
+    def _check_nodes(self, offset: int, alias: str | None = None) -> None:
+        self._nodes_max = min(NODES_FREE + offset // BYTES_PER_NODE_MIN, NODES_MAX)
+        if self._nodes <= self._nodes_max:
+            return
+        found = f"{self._nodes:,} values up to here; expected at most {self._nodes_max:,}"
+        if alias is None:
+            raise self._refused("size", found, offset, offset + 1, "move large data out of the playbook")
+        message = f"expanded, the alias *{alias} makes {found}"
+        raise self._refused("alias", message, offset, offset + 1 + len(alias), "repeat less by alias")
+
+    def _long_scalar(self, start: int, found: int) -> Refused:
+        message = f"a text of {found:,} characters; expected at most {SCALAR_CHARS_MAX:,}"
+        return self._refused("size", message, start, start + 1, "move it to a file of its own")
+
+    def _deep(self, start: int) -> Refused:
+        message = f"nested deeper than {DEPTH_MAX} levels"
+        hint = "flatten it, or move a part to another playbook"
+        return self._refused("depth", message, start, start + 1, hint)
+
+    def _refused(self, kind: str, message: str, start: int, end: int, hint: str) -> Refused:
+        return Refused(SourceProblem(kind, message, self.lines.span(start, end), hint))
+
+
+def shorten(text: str) -> str:
+    """At most a few words of the text, for a message."""
+    line = text.splitlines()[0] if text else text
+    return line if len(line) <= _SHOWN_CHARS_MAX else line[: _SHOWN_CHARS_MAX - 1] + "…"
+
+
+def _type_name(node: Scalar) -> str:
+    match node.value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case _:
+            return "a number"
+
+
+def _property_end(text: str, start: int, end: int) -> int:
+    """The end of the anchor, tag, comment or single blank that begins at `start`."""
+    first, stop = text[start], start + 1
+    if first == "#":
+        while stop < end and text[stop] not in "\r\n\x85\u2028\u2029":
+            stop += 1
+    elif first in "&!":
+        while stop < end and text[stop] not in " \t\r\n\x85\u2028\u2029,[]{}":
+            stop += 1
+    return stop
