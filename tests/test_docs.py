@@ -1,5 +1,6 @@
 """The documentation tells the truth: its playbooks are valid and its commands do what the page shows."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -49,6 +50,17 @@ def test_the_playbooks_of_a_page_are_valid(page: Path) -> None:
 def test_the_playbooks_shown_as_invalid_are_invalid(page: Path) -> None:
     codes = {name: validate(text).returncode for name, text in playbooks(page, INVALID).items()}
     assert codes == dict.fromkeys(codes, 3)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text("utf-8"))
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_decision_is_in_the_index() -> None:
+    index = (ROOT / "docs/adr/README.md").read_text("utf-8")
+    assert [path.name for path in (ROOT / "docs/adr").glob("0*.md") if f"({path.name})" not in index] == []
 
 
 # The convention itself, on pages made here and a program that stands in for `noetl`.
