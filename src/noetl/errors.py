@@ -1,4 +1,4 @@
-"""The words for what went wrong, shared by every layer: an expression that cannot be evaluated, and the nearest right spelling."""
+"""Words for what went wrong, shared by every layer: a template that fails, and the nearest right spelling."""
 
 from collections.abc import Iterable
 
