@@ -1,4 +1,4 @@
-"""What a check says about a playbook: a value with a code, a place and, where known, the edit that cures it."""
+"""What a check says about a playbook: a code, a place and, where known, the edit that cures it."""
 
 from enum import StrEnum
 
