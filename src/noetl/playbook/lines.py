@@ -1,4 +1,4 @@
-"""Offsets to lines and columns. A line ends at LF, CR or CRLF, as in editors; a byte order mark has no column."""
+"""Offsets to lines and columns. A line ends at LF, CR or CRLF, as in editors; a byte order mark has none."""
 
 import re
 from bisect import bisect_right

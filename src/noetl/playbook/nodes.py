@@ -93,7 +93,7 @@ Node = Scalar | Sequence | Mapping
 
 
 class Source(msgspec.Struct, frozen=True, eq=False):
-    """A file's text and tree. Unless `complete`, the reading stopped early and `root` holds what came before."""
+    """A file's text and tree. Unless `complete`, reading stopped early and `root` holds what came before."""
 
     text: str
     name: str

@@ -22,8 +22,7 @@ _WORDS: dict[str, bool | float | None] = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
 }
-_WORD_CHARS_MAX = max(map(len, _WORDS))
-_NUMBER_STARTS = frozenset("+-.0123456789")
+_STARTS = frozenset("~nNtTfF+-.0123456789")
 _NUMBER = re.compile(
     r"(?P<integer>[-+]?(?:0|[1-9][0-9]*))|0o(?P<octal>[0-7]+)|0x(?P<hexadecimal>[0-9a-fA-F]+)"
     r"|[-+]?(?:\.[0-9]+|(?:0|[1-9][0-9]*)(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
@@ -32,9 +31,11 @@ _NUMBER = re.compile(
 
 def resolve_plain(text: str) -> Value:
     """The value of an unquoted scalar."""
-    if len(text) <= _WORD_CHARS_MAX and text in _WORDS:
+    if text and text[0] not in _STARTS:
+        return text
+    if text in _WORDS:
         return _WORDS[text]
-    if text[0] not in _NUMBER_STARTS or len(text) > NUMBER_CHARS_MAX:
+    if len(text) > NUMBER_CHARS_MAX:
         return text
     match = _NUMBER.fullmatch(text)
     return text if match is None else _number(match, text)

@@ -52,28 +52,42 @@ def read_source(data: bytes | str, name: str) -> tuple[Source, list[SourceProble
         return Source(text, name, None, False, Lines(text)), [refused.problem]
     lines = Lines(text)
     builder = TreeBuilder(text, lines)
-    complete = _fill(builder, encoded)
-    root = builder.close()
+    complete, root = _fill(builder, encoded)
     if complete and not isinstance(root, Mapping):
         builder.problems.append(_no_mapping(root))
     mapping = root if isinstance(root, Mapping) else None
     return Source(text, name, mapping, complete, lines), builder.problems
 
 
-def _fill(builder: TreeBuilder, encoded: bytes) -> bool:
-    """Whether the text was read to its end."""
+def _fill(builder: TreeBuilder, encoded: bytes) -> tuple[bool, Node | None]:
+    """Whether the text was read to its end, and the root."""
     try:
         _check_directives(builder)
         builder.feed(CParser(encoded).get_event)
     except Refused as refused:
         builder.problems.append(refused.problem)
-        return False
+        return False, builder.close()
     except yaml.MarkedYAMLError as error:
-        problem = explain_syntax(builder.text, builder.lines, error)
-        builder.problems = [other for other in builder.problems if other.span.line != problem.span.line]
-        builder.problems.append(problem)
-        return False
-    return True
+        return False, _explain(builder, error)
+    return True, builder.close()
+
+
+def _explain(builder: TreeBuilder, error: yaml.MarkedYAMLError) -> Node | None:
+    opening = builder.opening()
+    collected = list(builder.problems)
+    root = builder.close()
+    problem = explain_syntax(error, builder.lines, opening=opening, last=_last_scalar(root))
+    # A template that was taken for a mapping is also what broke its line: one mistake, told once.
+    builder.problems = [other for other in collected if other.span.line != problem.span.line]
+    builder.problems.append(problem)
+    return root
+
+
+def _last_scalar(node: Node | None) -> Scalar | None:
+    while node is not None and not isinstance(node, Scalar):
+        children = [entry.value for entry in node.entries] if isinstance(node, Mapping) else node.items
+        node = children[-1] if children else None
+    return node
 
 
 def _check_directives(builder: TreeBuilder) -> None:

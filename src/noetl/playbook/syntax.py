@@ -1,12 +1,108 @@
 """What the YAML parser found wrong, in words that help: what stands there, what was expected, what to do."""
 
+from collections.abc import Callable
+
 import yaml
 
-from noetl.playbook.lines import Lines
-from noetl.playbook.nodes import SourceProblem
+from noetl.playbook.brackets import (
+    explain_after_bracket,
+    explain_after_quote,
+    explain_escape,
+    explain_open_bracket,
+    explain_open_quote,
+)
+from noetl.playbook.failures import Failure
+from noetl.playbook.layout import (
+    explain_extra_key,
+    explain_indentation,
+    explain_inline_list,
+    explain_missing_colon,
+    explain_missing_space,
+    explain_tab,
+)
+from noetl.playbook.lines import BYTE_ORDER_MARK, Lines
+from noetl.playbook.nodes import Scalar, SourceProblem
+from noetl.playbook.unquoted import explain_second_colon, explain_special_start, explain_template
 
 
-def explain_syntax(text: str, lines: Lines, error: yaml.MarkedYAMLError) -> SourceProblem:
-    mark = error.problem_mark or error.context_mark
-    offset = mark.index if mark is not None else 0
-    return SourceProblem("syntax", str(error.problem), lines.span(offset, offset + 1))
+def explain_syntax(
+    error: yaml.MarkedYAMLError, lines: Lines, *, opening: int | None, last: Scalar | None
+) -> SourceProblem:
+    """`opening` is the innermost bracket still open, `last` the last scalar that was read."""
+    failure = _failure(error, lines, opening=opening, last=last)
+    for explain in _EXPLANATIONS:
+        if (problem := explain(failure)) is not None:
+            return problem
+    return _in_the_parsers_words(failure)
+
+
+def _failure(
+    error: yaml.MarkedYAMLError, lines: Lines, *, opening: int | None, last: Scalar | None
+) -> Failure:
+    shift = 1 if lines.text.startswith(BYTE_ORDER_MARK) else 0
+    at = error.problem_mark.index + shift if error.problem_mark is not None else shift
+    context = error.context_mark.index + shift if error.context_mark is not None else None
+    if (
+        context is not None
+        and "parsing a flow" in (error.context or "")
+        and lines.text.startswith(("[", "{"), context)
+    ):
+        opening = context
+    return Failure(lines, error.problem or "", at, context, opening, last)
+
+
+def _explain_block_header(failure: Failure) -> SourceProblem | None:
+    if failure.context is None or failure.text[failure.context : failure.context + 1] not in {"|", ">"}:
+        return None
+    mark = failure.text[failure.context]
+    message = f"found {failure.found or 'nothing'} behind {mark}; expected the text to begin on the next line"
+    hint = f"move the text to the next line, or quote a value that begins with {mark}"
+    return failure.report(message, failure.at, failure.at + 1, hint)
+
+
+def _explain_directive(failure: Failure) -> SourceProblem | None:
+    if failure.problem == "found incompatible YAML document":
+        return failure.report("expected YAML 1.1 or 1.2", failure.at, failure.at + 1, "write %YAML 1.2")
+    content = failure.lines.line_text(failure.line)
+    if not content.startswith("%"):
+        return None
+    start = failure.lines.start(failure.line)
+    message = "a line that starts with % is a directive, and this one YAML does not know"
+    return failure.report(message, start, start + len(content), "delete the line, or quote the text")
+
+
+def _explain_marker_line(failure: Failure) -> SourceProblem | None:
+    if not failure.lines.line_text(failure.line).startswith("--- "):
+        return None
+    start = failure.lines.start(failure.line)
+    hint = "begin the playbook on the line below ---"
+    return failure.report("found a key on the line of ---", start, failure.at, hint)
+
+
+def _in_the_parsers_words(failure: Failure) -> SourceProblem:
+    found = failure.found.strip() or "the end of the line"
+    message = f"the YAML parser stopped at {found}: {failure.problem}"
+    hint = "check the indentation and the quotes of this line and the one above"
+    return failure.report(message, failure.at, failure.at + 1, hint)
+
+
+# The first that recognises the mistake speaks, so the more particular stand before the more general.
+_EXPLANATIONS: tuple[Callable[[Failure], SourceProblem | None], ...] = (
+    explain_open_quote,
+    explain_escape,
+    explain_template,
+    explain_tab,
+    _explain_directive,
+    _explain_block_header,
+    explain_inline_list,
+    explain_after_quote,
+    explain_after_bracket,
+    _explain_marker_line,
+    explain_special_start,
+    explain_open_bracket,
+    explain_second_colon,
+    explain_missing_space,
+    explain_missing_colon,
+    explain_extra_key,
+    explain_indentation,
+)

@@ -6,9 +6,11 @@ from typing import Protocol
 import yaml
 
 from noetl.playbook.diagnostics import Edit
+from noetl.playbook.failures import parts_of
 from noetl.playbook.lines import BYTE_ORDER_MARK, Lines
 from noetl.playbook.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style
 from noetl.playbook.scalars import quote, resolve_plain
+from noetl.playbook.unquoted import TEMPLATE_MESSAGE, quote_hint
 
 DEPTH_MAX = 64
 SCALAR_CHARS_MAX = 1_000_000
@@ -55,7 +57,6 @@ class _Frame:
     __slots__ = (
         "anchor",
         "before",
-        "entries",
         "flow",
         "has_key",
         "height",
@@ -74,7 +75,6 @@ class _Frame:
         self.anchor: str | None = None
         self.template = False
         self.items: list[Node] = []
-        self.entries: list[Entry] = []
         self.index: dict[str, Entry] | None = {} if mapping else None
         self.key: Scalar | None = None
         self.has_key = False
@@ -124,6 +124,13 @@ class TreeBuilder:
             handler = handlers.get(type(event))
             if handler is not None:
                 handler(event)
+
+    def opening(self) -> int | None:
+        """The offset of the innermost bracket that is still open."""
+        for frame in (self._frame, *reversed(self._stack)):
+            if frame.flow and self.text[frame.start] in "[{":
+                return frame.start
+        return None
 
     def close(self) -> Node | None:
         """The root as far as it was read; what is still open is closed where the reading ended."""
@@ -205,15 +212,14 @@ class TreeBuilder:
                 return self._unquoted_template(frame.start, end)
         if frame.index is None:
             return Sequence(frame.start, end, self.lines, tuple(frame.items), frame.flow)
-        return Mapping(frame.start, end, self.lines, tuple(frame.entries), frame.flow, frame.index)
+        return Mapping(frame.start, end, self.lines, tuple(frame.index.values()), frame.flow, frame.index)
 
     def _unquoted_template(self, start: int, end: int) -> Scalar:
         """The scalar that the author meant: YAML reads `{{ x }}` as a mapping whose key is a mapping."""
         text = self.text[start:end]
         one_line = "\n" not in text and "\r" not in text
         fix = (Edit(start, end, quote(text)),) if one_line else ()
-        message = "an unquoted template; YAML reads {{ … }} as a mapping inside a mapping"
-        self._collect("key_type", message, start, end, f"quote the template: {quote(shorten(text))}", fix)
+        self._collect("key_type", TEMPLATE_MESSAGE, start, end, quote_hint("the template", text), fix)
         return Scalar(start, end, self.lines, text, text, Style.PLAIN)
 
     def _on_alias(self, event: _AliasEvent) -> None:
@@ -223,7 +229,8 @@ class TreeBuilder:
         if anchored is None:
             name = event.anchor
             hint = f'quote a text that begins with *: "*{name}"; or mark the value to repeat: &{name}'
-            raise self._refused("alias", f"alias *{name} has no anchor before it", start, end, hint)
+            fix = self._quoting(start)
+            raise self._refused("alias", f"alias *{name} has no anchor before it", start, end, hint, fix)
         if anchored.node is None:
             hint = "an alias cannot stand inside the value it repeats; write the value out"
             raise self._refused("alias", f"alias *{event.anchor} contains itself", start, end, hint)
@@ -238,6 +245,11 @@ class TreeBuilder:
         if isinstance(node, Scalar) and frame.index is not None and not frame.has_key:
             node = Scalar(start, end, self.lines, node.value, node.text, node.style)
         self._add(node, end)
+
+    def _quoting(self, start: int) -> tuple[Edit, ...]:
+        """The edit that quotes the value which begins at `start`, if it fills the rest of its line."""
+        parts = parts_of(self.lines, self.lines.position(start)[0])
+        return parts.quoting if parts is not None and parts.start == start else ()
 
     def _add(self, node: Node, end: int) -> None:
         """Put a finished node where it belongs in the innermost open collection."""
@@ -255,9 +267,7 @@ class TreeBuilder:
                 return
             entry = Entry(key, node, end)
             first = index.setdefault(key.text, entry)
-            if first is entry:
-                frame.entries.append(entry)
-            else:
+            if first is not entry:
                 self._duplicate(first.key, key)
 
     def _odd_key(self, node: Node) -> Scalar | None:
@@ -333,8 +343,10 @@ class TreeBuilder:
         hint = "flatten it, or move a part to another playbook"
         return self._refused("depth", message, start, start + 1, hint)
 
-    def _refused(self, kind: str, message: str, start: int, end: int, hint: str) -> Refused:
-        return Refused(SourceProblem(kind, message, self.lines.span(start, end), hint))
+    def _refused(
+        self, kind: str, message: str, start: int, end: int, hint: str, fix: tuple[Edit, ...] = ()
+    ) -> Refused:
+        return Refused(SourceProblem(kind, message, self.lines.span(start, end), hint, fix))
 
 
 def shorten(text: str) -> str:

@@ -1,0 +1,117 @@
+"""Mistakes of layout: tabs, a missing space after a colon or dash, lines indented like none above."""
+
+import re
+
+from noetl.playbook.diagnostics import Edit
+from noetl.playbook.failures import Failure, parts_of
+from noetl.playbook.nodes import SourceProblem
+
+_TIGHT_COLON = re.compile(r"\s*(?:-\s+)*[\w.-]+(:)(?=[^\s:/])")
+_TIGHT_DASH = re.compile(r"\s*(-)(?=[^\s\-.\d])")
+_LEVELS_MAX = 5
+_SHOWN_CHARS_MAX = 30
+
+
+def explain_tab(failure: Failure) -> SourceProblem | None:
+    content = failure.lines.line_text(failure.line)
+    blank = content[: len(content) - len(content.lstrip(" \t"))]
+    if "\t" not in blank:
+        return None
+    start = failure.lines.start(failure.line) + blank.index("\t")
+    end = start + len(blank.lstrip(" "))
+    return failure.report("found a tab in the indentation; expected spaces", start, end, "indent with spaces")
+
+
+def explain_missing_space(failure: Failure) -> SourceProblem | None:
+    """`key:value` and `-item` are plain text to YAML, perhaps over several lines; it stumbles behind them."""
+    for pattern, name in ((_TIGHT_DASH, "dash"), (_TIGHT_COLON, "colon")):
+        if offsets := _tight_places(failure, pattern):
+            fix = tuple(Edit(offset, offset, " ") for offset in offsets)
+            hint = f"put a space after the {name}"
+            return failure.report(f"no space after the {name}", offsets[0] - 1, offsets[0], hint, fix)
+    return None
+
+
+def _tight_places(failure: Failure, pattern: re.Pattern[str]) -> list[int]:
+    """The offsets for the missing spaces: on the failing line, and on the lines above it without a gap."""
+    found: list[int] = []
+    line: int | None = failure.line
+    while line is not None:
+        match = pattern.match(failure.lines.line_text(line))
+        if match is not None:
+            found.append(failure.lines.start(line) + match.end(1))
+        elif line != failure.line:
+            break
+        line = failure.before(line)
+    return found[::-1]
+
+
+def explain_extra_key(failure: Failure) -> SourceProblem | None:
+    """A key where the line above already holds a complete value, or no key at all."""
+    above, parts = failure.before(failure.line), parts_of(failure.lines, failure.line)
+    upper = parts_of(failure.lines, above) if above is not None else None
+    if parts is None or upper is None or failure.found != ":":
+        return None
+    start = failure.lines.start(failure.line) + parts.indent
+    if not upper.key:
+        message = f'line {above} has no colon; expected "key: value"'
+        hint = "add the colon, or quote a text that goes over several lines"
+        return failure.report(message, upper.start, upper.end, hint)
+    message = f'a key below the value of "{upper.key}" on line {above}'
+    hint = f'align it with "{upper.key}", or leave the value of "{upper.key}" empty'
+    return failure.report(message, start, failure.at, hint)
+
+
+def explain_missing_colon(failure: Failure) -> SourceProblem | None:
+    """A line that has to be a key but has no colon."""
+    if failure.context is None or "could not find expected ':'" not in failure.problem:
+        return None
+    line = failure.lines.position(failure.context)[0]
+    end = failure.lines.start(line) + len(failure.lines.line_text(line).rstrip())
+    shown = failure.text[failure.context : end][:_SHOWN_CHARS_MAX]
+    hint = "add a colon and a value, or indent the line if it belongs to the text above"
+    return failure.report(f'found "{shown}"; expected "key: value"', failure.context, end, hint)
+
+
+def explain_inline_list(failure: Failure) -> SourceProblem | None:
+    if "block sequence entries are not allowed" not in failure.problem:
+        return None
+    hint = "put each item on a line of its own below the key, or write [a, b]"
+    return failure.report("a list cannot start on the line of its key", failure.at, failure.at + 1, hint)
+
+
+def explain_indentation(failure: Failure) -> SourceProblem | None:
+    """A line that begins where no line above begins, or an item among keys, or a key among items."""
+    parts = parts_of(failure.lines, failure.line)
+    if parts is None or failure.at != failure.lines.start(failure.line) + parts.indent or not failure.found:
+        return None
+    levels = _levels_above(failure)
+    if parts.indent in levels:
+        return _explain_misplaced(failure, is_item=bool(parts.dashes))
+    shown = " and ".join(map(str, sorted(levels))) or "0"
+    message = f"this line is indented by {parts.indent}; the lines above it by {shown}"
+    hint = "align it with the line it belongs to"
+    return failure.report(message, failure.at, failure.at + 1, hint)
+
+
+def _explain_misplaced(failure: Failure, *, is_item: bool) -> SourceProblem | None:
+    if is_item and failure.problem == "did not find expected key":
+        message, hint = "found a list item; expected a key", "indent it to belong to the line above"
+    elif not is_item and failure.problem == "did not find expected '-' indicator":
+        message, hint = "found a key; expected a list item", 'begin it with "- ", or indent it less'
+    else:
+        return None
+    return failure.report(message, failure.at, failure.at + 1, hint)
+
+
+def _levels_above(failure: Failure) -> list[int]:
+    """The indentations that are open above the line, the innermost first."""
+    levels: list[int] = []
+    line = failure.before(failure.line)
+    while line is not None and len(levels) < _LEVELS_MAX:
+        content = failure.lines.line_text(line)
+        indent = len(content) - len(content.lstrip(" "))
+        if not levels or indent < levels[-1]:
+            levels.append(indent)
+        line = failure.before(line)
+    return levels
