@@ -1,0 +1,138 @@
+"""Reads members of data: keys of mappings, elements of lists, what a host value shows. Never a Python attribute."""
+
+from collections.abc import Mapping
+
+from noetl.errors import TemplateError
+from noetl.expressions.runtime import SCALARS, Code, Fault, Frame, Missing, Readable, Spot, Undefined, kind_of
+from noetl.expressions.syntax import Path
+
+MISSING = object()
+UNSET = object()
+"""What a slot holds until its statement has bound it."""
+
+_of_dict = dict.__getitem__
+
+
+def read(value: object, key: object) -> object:
+    """`value[key]`, or MISSING."""
+    if isinstance(value, Mapping):
+        return value[key] if type(key) in SCALARS and key in value else MISSING
+    if isinstance(value, list | tuple | str):
+        return value[key] if isinstance(key, int) and -len(value) <= key < len(value) else MISSING
+    if isinstance(value, Readable) and isinstance(key, str):
+        return _read_host(value, key)
+    return MISSING
+
+
+def _read_host(value: Readable, key: str) -> object:
+    try:
+        return value.read(key)
+    except KeyError:
+        return MISSING
+    except TemplateError as error:
+        raise Fault(error.message, error.kind) from None
+
+
+def attribute_of(value: object, path: object) -> object:
+    """A member by a path such as `address.city` or `0`, as the `attribute` of a filter gives it."""
+    if isinstance(path, str):
+        keys: list[object] = [
+            int(part) if part.isdecimal() and len(part) < 10 else part for part in path.split(".")
+        ]
+    elif isinstance(path, int):
+        keys = [path]
+    else:
+        raise Fault(f"expected the name of an attribute, found {kind_of(path)}")
+    for key in keys:
+        value = read(value, key)
+        if value is MISSING:
+            raise Missing(f"an element has no `{path}`")
+    return value
+
+
+def path_code(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool) -> Code:
+    """Reads a dotted name. Where all is well it only indexes dictionaries; anything else takes the careful way."""
+    root, names = path.root, path.names
+    careful = _careful(text, path, slots, is_strict=is_strict)
+    if slots or len(names) > 3:
+        return careful
+    first, second, third = (*names, "", "", "")[:3]
+
+    def depth_0(frame: Frame) -> object:
+        try:
+            return frame.scope[root]
+        except KeyError:
+            return careful(frame)
+
+    def depth_1(frame: Frame) -> object:
+        try:
+            return _of_dict(frame.scope[root], first)  # type: ignore[arg-type]
+        except (KeyError, TypeError):
+            return careful(frame)
+
+    def depth_2(frame: Frame) -> object:
+        try:
+            return _of_dict(_of_dict(frame.scope[root], first), second)  # type: ignore[arg-type]
+        except (KeyError, TypeError):
+            return careful(frame)
+
+    def depth_3(frame: Frame) -> object:
+        try:
+            return _of_dict(_of_dict(_of_dict(frame.scope[root], first), second), third)  # type: ignore[arg-type]
+        except (KeyError, TypeError):
+            return careful(frame)
+
+    return (depth_0, depth_1, depth_2, depth_3)[len(names)]
+
+
+def _careful(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool) -> Code:
+    names = path.names
+
+    def code(frame: Frame) -> object:
+        value = root_value(frame, path.root, slots)
+        if value is MISSING:
+            return outcome(Undefined(Spot(text, path.start, path.start + len(path.root)), "", frame.scope))
+        end = path.start + len(path.root)
+        for name in names:
+            start, after = end + 1, end + 1 + len(name)
+            member = read_at(Spot(text, start, after), value, name)
+            if member is MISSING:
+                return outcome(Undefined(Spot(text, start, after), text[path.start : end], value))
+            value, end = member, after
+        return value
+
+    def outcome(undefined: Undefined) -> Undefined:
+        if is_strict:
+            raise undefined.error()
+        return undefined
+
+    return code
+
+
+def root_value(frame: Frame, root: str, slots: tuple[int, ...]) -> object:
+    """The innermost binding of a name that is in force, else the name in the scope."""
+    for slot in slots:
+        if frame.slots[slot] is not UNSET:
+            return frame.slots[slot]
+    return frame.scope.get(root, MISSING)
+
+
+def read_at(spot: Spot, value: object, key: object) -> object:
+    try:
+        return read(value, key)
+    except Fault as fault:
+        raise spot.fault(fault) from None
+
+
+def member_code(spot: Spot, key_spot: Spot, target: Code, key: Code, target_words: str) -> Code:
+    """`target[key]`; undefined stays undefined."""
+
+    def code(frame: Frame) -> object:
+        value = target(frame)
+        if type(value) is Undefined:
+            return value
+        wanted = key(frame)
+        member = read_at(spot, value, wanted)
+        return Undefined(key_spot, target_words, value) if member is MISSING else member
+
+    return code

@@ -1,0 +1,115 @@
+"""Code for comparisons. Numbers and texts are compared on the spot; a guard finds every comparison with undefined false."""
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from noetl.expressions.operations import COMPARISONS, equal
+from noetl.expressions.runtime import SCALARS, Code, Fault, Frame, Spot, Undefined
+
+_NUMBERS = frozenset((int, float, bool))
+_TEXTS = frozenset((str,))
+_DIRECT: dict[str, Callable[[object, object], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+Pair: TypeAlias = Callable[[Frame, object, object], bool]
+
+
+def compare_constant(spot: Spot, operation: str, left: Code, constant: object) -> Code:
+    """`left < constant`: the common guard."""
+    direct, careful = _DIRECT[operation], compare_pair(spot, operation)
+    kinds = _direct_kinds(operation, constant)
+
+    def code(frame: Frame) -> object:
+        value = left(frame)
+        return direct(value, constant) if type(value) in kinds else careful(frame, value, constant)
+
+    return code
+
+
+def _direct_kinds(operation: str, constant: object) -> frozenset[type]:
+    if operation in ("==", "!="):
+        return SCALARS
+    if type(constant) in _NUMBERS:
+        return _NUMBERS
+    return _TEXTS if type(constant) is str else frozenset()
+
+
+def compare_two(spot: Spot, operation: str, left: Code, right: Code) -> Code:
+    careful = compare_pair(spot, operation)
+    direct = _DIRECT.get(operation)
+    if direct is None:
+        return lambda frame: careful(frame, left(frame), right(frame))
+    numbers = _NUMBERS
+
+    def code(frame: Frame) -> object:
+        a, b = left(frame), right(frame)
+        return direct(a, b) if type(a) in numbers and type(b) in numbers else careful(frame, a, b)
+
+    return code
+
+
+def compare_chain(first: Code, links: Sequence[tuple[Pair, Code]]) -> Code:
+    """`a < b < c`: each operand is evaluated once, and none behind the first false comparison."""
+
+    def code(frame: Frame) -> object:
+        left = first(frame)
+        for pair, operand in links:
+            right = operand(frame)
+            if not pair(frame, left, right):
+                return False
+            left = right
+        return True
+
+    return code
+
+
+def compare_pair(spot: Spot, operation: str) -> Pair:
+    compare = COMPARISONS[operation]
+
+    def pair(frame: Frame, left: object, right: object) -> bool:
+        if type(left) is Undefined or type(right) is Undefined:
+            return False
+        try:
+            return compare(frame, left, right)
+        except Fault as fault:
+            raise spot.fault(fault) from None
+
+    return pair
+
+
+def one_of(spot: Spot, value: Code, candidates: Sequence[Code], *, is_negated: bool) -> Code:
+    """`value in [a, b]` with the list written out: no list is made, and in a guard an undefined candidate is skipped."""
+
+    def code(frame: Frame) -> object:
+        wanted = value(frame)
+        if type(wanted) is Undefined:
+            return False
+        try:
+            found = any([_same(frame, wanted, candidate(frame)) for candidate in candidates])
+        except Fault as fault:
+            raise spot.fault(fault) from None
+        return found is not is_negated
+
+    return code
+
+
+def _same(frame: Frame, wanted: object, candidate: object) -> bool:
+    return type(candidate) is not Undefined and equal(frame, wanted, candidate)
+
+
+def one_of_constants(spot: Spot, value: Code, constants: tuple[object, ...], *, is_negated: bool) -> Code:
+    careful = compare_pair(spot, "not in" if is_negated else "in")
+
+    def code(frame: Frame) -> object:
+        wanted = value(frame)
+        if type(wanted) in SCALARS:
+            return (wanted in constants) is not is_negated
+        return careful(frame, wanted, constants)
+
+    return code
