@@ -140,6 +140,7 @@ class Task(msgspec.Struct, frozen=True):
 
     name: str
     kind: str
+    desc: str | None = None
     fields: Mapping[str, object] = {}
     input: Mapping[str, object] = {}
     auth: str | None = None
@@ -210,6 +211,7 @@ class Block(msgspec.Struct, frozen=True):
     """A workbook entry: a pipeline with its own names, called by `kind: workbook`."""
 
     name: str
+    desc: str | None = None
     input: Mapping[str, object] = {}
     loop: Loop | None = None
     tool: tuple[Task, ...] = ()

@@ -83,11 +83,11 @@ class Pipeline(msgspec.Struct, frozen=True):
 class Nested(msgspec.Struct, frozen=True):
     """An object. The shape is fetched when needed, since shapes refer to each other.
 
-    `old_list` names the rule that speaks when a list stands here, as in the oldest dialect.
+    `list_rule` names the rule that speaks when a list stands here.
     """
 
     shape: Callable[[], "Shape"]
-    old_list: str | None = None
+    list_rule: str | None = None
 
 
 Type = (
@@ -97,13 +97,16 @@ Type = (
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A key. `old` names the rule that speaks of it when it is a word of an older dialect; `inert` ones do nothing."""
+    """A key. `rule` names the rule that speaks when it is used: an older word, or a word in the wrong place.
+
+    `inert` keys are accepted and do nothing yet.
+    """
 
     name: str
     type: Type
     doc: str
     required: bool = False
-    old: str | None = None
+    rule: str | None = None
     inert: bool = False
 
 
@@ -118,7 +121,7 @@ class Shape(msgspec.Struct, frozen=True):
     @property
     def words(self) -> list[str]:
         """The keys an author should use here."""
-        return [name for name, field in self.fields.items() if field.old is None and not field.inert]
+        return [name for name, field in self.fields.items() if field.rule is None and not field.inert]
 
 
 def shape(title: str, doc: str, fields: Iterable[Field], *, is_open: bool = False) -> Shape:

@@ -1,0 +1,241 @@
+"""What each tool kind takes, as data: parsing, lint, schema and documentation follow from these specs.
+
+A kind that calls something of the author's (`is_callee`) has its body on the task, and its `input` is
+what the callee receives. For all others the fields stand on the task or under `input`.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from noetl.playbook.shape import (
+    Choice,
+    Either,
+    Field,
+    Flag,
+    Listing,
+    Nested,
+    Number,
+    Text,
+    Value,
+    Values,
+    shape,
+)
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """`one_of`: groups of fields of which exactly one is given. `texts`: fields that are never templates.
+
+    `sql` and `aliases` are for the linter: which field holds a statement, and which word is another's second name.
+    """
+
+    name: str
+    doc: str
+    fields: Mapping[str, Field]
+    knobs: Mapping[str, Field] = {}
+    is_callee: bool = False
+    one_of: tuple[tuple[str, ...], ...] = ()
+    texts: tuple[str, ...] = ()
+    sql: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = {}
+
+
+def _by_name(*fields: Field) -> dict[str, Field]:
+    return {field.name: field for field in fields}
+
+
+_TEXT = Text(is_template=True)
+_CODE = Text()
+_SECONDS = Number(exclusive=True)
+
+_HTTP_TIMEOUT = shape(
+    "timeout",
+    "Time limits of one request, in seconds.",
+    [
+        Field("connect", _SECONDS, "Seconds to get a connection."),
+        Field("read", _SECONDS, "Seconds to wait for the next bytes."),
+        Field("total", _SECONDS, "Seconds for the whole request."),
+    ],
+)
+
+_NOOP = Kind("noop", "Does nothing. A place for rules and `set`.", {})
+
+_HTTP = Kind(
+    "http",
+    "One HTTP request.",
+    _by_name(
+        Field("url", _TEXT, "The address to call.", required=True),
+        Field("method", _TEXT, "The request method; GET when left out."),
+        Field("params", Value(), "Query parameters."),
+        Field("headers", Values(), "Request headers."),
+        Field("json", Value(), "The body, sent as JSON."),
+        Field("data", Value(), "The body: text as it is, a mapping as a form."),
+        Field("form", Values(), "The body, sent as a form."),
+        Field("files", Values(), "Files of a multipart form."),
+        Field("body", Value(), "The body as text or bytes, sent as it is."),
+        Field(
+            "response",
+            Choice(("auto", "json", "text", "bytes")),
+            "How to read the answer; by content type when left out.",
+        ),
+    ),
+    knobs=_by_name(
+        Field(
+            "timeout",
+            Either((_SECONDS, Nested(lambda: _HTTP_TIMEOUT))),
+            "Seconds in all, or `connect`, `read`, `total`.",
+        ),
+        Field("follow_redirects", Flag(), "Whether redirects are followed; they are when left out."),
+        Field("redirects_max", Number(integer=True), "The most redirects to follow."),
+        Field("verify_tls", Flag(), "Whether the server's certificate is checked; it is when left out."),
+        Field("response_bytes_max", Number(integer=True, minimum=1), "The largest answer to accept, in bytes."),
+    ),
+)
+
+_PYTHON = Kind(
+    "python",
+    "Python code of yours, run in a child process.",
+    _by_name(
+        Field("code", _CODE, "The code. Its `result`, or what `main(…)` returns, is the data."),
+        Field("file", Text(), "A file with the code, beside the playbook."),
+    ),
+    knobs=_by_name(
+        Field("python", Text(), "The interpreter or virtual environment to use."),
+        Field("memory_bytes_max", Number(integer=True, minimum=1), "The most memory the code may use."),
+    ),
+    is_callee=True,
+    one_of=(("code", "file"),),
+    texts=("code",),
+)
+
+_SCRIPT = Kind(
+    "script",
+    "A shell script, or a script for any interpreter.",
+    _by_name(
+        Field("script", _CODE, "The script's text."),
+        Field("file", Text(), "A file with the script, beside the playbook."),
+        Field("interpreter", Text(), "The program that reads the script; bash when left out."),
+        Field("argv", Listing(Value()), "Arguments of the script."),
+        Field("parse", Choice(("json", "text")), "Whether standard output is read as JSON."),
+        Field("cwd", _TEXT, "The folder to run in."),
+    ),
+    is_callee=True,
+    one_of=(("script", "file"),),
+    texts=("script",),
+)
+
+_POSTGRES = Kind(
+    "postgres",
+    "One statement, or a bulk copy, on PostgreSQL.",
+    _by_name(
+        Field("dsn", _TEXT, "Where the database is, when there is no `auth`."),
+        Field("command", _TEXT, "The SQL statement. Values belong in `params`."),
+        Field("query", _TEXT, "Another name of `command`."),
+        Field("params", Value(), "Values for the statement's placeholders."),
+        Field("copy", Value(), "A bulk load: the table, its columns and the rows."),
+    ),
+    one_of=(("command", "query", "copy"), ("auth", "dsn")),
+    sql=("command", "query"),
+    aliases={"query": "command"},
+)
+
+_DUCKDB = Kind(
+    "duckdb",
+    "SQL over files and data in memory.",
+    _by_name(
+        Field("command", _TEXT, "The SQL statement. Values belong in `params`."),
+        Field("query", _TEXT, "Another name of `command`."),
+        Field("params", Value(), "Values for the statement's placeholders."),
+        Field("database", _TEXT, "A database file; in memory when left out."),
+        Field("tables", Values(), "Data that the statement sees as tables."),
+    ),
+    one_of=(("command", "query"),),
+    sql=("command", "query"),
+    aliases={"query": "command"},
+)
+
+_PLAYBOOK = Kind(
+    "playbook",
+    "Another playbook, run as an execution of its own.",
+    _by_name(
+        Field("path", _TEXT, "The playbook's path.", required=True),
+        Field("version", Text(lenient=True, is_template=True), "The version to run; the latest when left out."),
+        Field("return_step", _TEXT, "The step of the child whose output is returned."),
+    ),
+    is_callee=True,
+)
+
+_WORKBOOK = Kind(
+    "workbook",
+    "A block of this playbook's `workbook`.",
+    _by_name(Field("task", Text(), "The block's name.", required=True)),
+    is_callee=True,
+)
+
+_RESOLVE = Kind(
+    "resolve",
+    "The data behind a reference.",
+    _by_name(
+        Field("ref", Value(), "The reference.", required=True),
+        Field("range", Value(), "Which items of a list to fetch."),
+    ),
+)
+
+_SECRETS = Kind(
+    "secrets",
+    "A secret from a secret store.",
+    _by_name(
+        Field("provider", _TEXT, "The secret store."),
+        Field("name", _TEXT, "The secret's name there, under `input`; the task's own name when left out."),
+    ),
+)
+
+KINDS: tuple[Kind, ...] = (
+    _NOOP,
+    _HTTP,
+    _PYTHON,
+    _SCRIPT,
+    _POSTGRES,
+    _DUCKDB,
+    _PLAYBOOK,
+    _WORKBOOK,
+    _RESOLVE,
+    _SECRETS,
+)
+
+
+class KeychainKind(msgspec.Struct, frozen=True):
+    """A way to get a credential; `fields` beyond `name` and `kind`."""
+
+    name: str
+    doc: str
+    fields: Mapping[str, Field]
+
+
+def _keychain_kind(name: str, doc: str, *fields: Field) -> KeychainKind:
+    return KeychainKind(name, doc, _by_name(*fields))
+
+
+_STORED = Field("credential", Text(), "The stored credential's name, when it is not the entry's own.")
+
+KEYCHAIN_KINDS: tuple[KeychainKind, ...] = (
+    _keychain_kind(
+        "env", "An environment variable of the worker.", Field("var", Text(), "The variable.", required=True)
+    ),
+    _keychain_kind("file", "A file on the worker.", Field("path", _TEXT, "The file.", required=True)),
+    _keychain_kind("postgres_credential", "A stored PostgreSQL credential.", _STORED),
+    _keychain_kind(
+        "secret_manager", "A secret manager's entry.", _STORED, Field("provider", Text(), "Which secret manager.")
+    ),
+    _keychain_kind("static", "A stored set of values.", _STORED),
+    _keychain_kind("bearer", "A stored bearer token.", _STORED),
+    _keychain_kind("basic", "A stored user name and password.", _STORED),
+    _keychain_kind("api_key", "A stored API key.", _STORED),
+    _keychain_kind(
+        "oauth2",
+        "A stored OAuth 2 client; its token is renewed before it expires.",
+        _STORED,
+        Field("token_url", _TEXT, "Where tokens are issued."),
+        Field("scopes", Listing(Text()), "The scopes to ask for."),
+    ),
+)

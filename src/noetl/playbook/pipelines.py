@@ -1,0 +1,252 @@
+"""Builds tasks, their policies and loops from nodes: every accepted form becomes the list with names."""
+
+from collections.abc import Sequence as Items
+
+from noetl.expressions.sites import Site
+from noetl.playbook import sugar
+from noetl.playbook.document import Place
+from noetl.playbook.kinds import Kind
+from noetl.playbook.model import (
+    ATTEMPTS_DEFAULT,
+    DELAY_DEFAULT_S,
+    MAX_IN_FLIGHT_DEFAULT,
+    Backoff,
+    Directive,
+    Guard,
+    Loop,
+    LoopMode,
+    OnUnmatched,
+    Placement,
+    Policy,
+    Reducer,
+    Rule,
+    Task,
+    Then,
+)
+from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, text
+from noetl.playbook.structure import labelled, sugar_word
+
+SPEC_PARTS = frozenset({"policy", "set", "next_mode", "join", "mode", "max_in_flight", "entry_step"})
+"""Keys of a `spec` that the model holds in fields of their own."""
+
+
+class PipelineReader:
+    """Reads `tool` and `loop`. `kinds` tells which keys of a task are its kind's own fields."""
+
+    def __init__(self, reader: Reader, kinds: dict[str, Kind]) -> None:
+        self.reader = reader
+        self.kinds = kinds
+
+    def pipeline(self, node: Node | None, owner: str, place: Place) -> tuple[Task, ...]:
+        """The tasks of a `tool`; `owner` names a single task that has no name."""
+        if isinstance(node, Mapping):
+            tasks = [self._task(node, text(node, "name") or f"{owner}_task", place)]
+        else:
+            tasks = self._list(node, "task_", place)
+        place.frame.tasks = tuple(task.name for task in tasks)
+        return tuple(tasks)
+
+    def _list(self, node: Node | None, prefix: str, place: Place) -> list[Task]:
+        found: list[Task] = []
+        for position, item in enumerate(node.items if isinstance(node, Sequence) else ()):
+            if isinstance(item, Mapping):
+                found.extend(self._item(item, f"{prefix}{position}", place))
+        return found
+
+    def _item(self, item: Mapping, default_name: str, place: Place) -> list[Task]:
+        word = sugar_word(item)
+        if word is not None:
+            return self._sugar(item, word, text(item, "name") or default_name, place)
+        named = labelled(item)
+        if named is not None:
+            return [self._task(named[1], named[0].text, place)]
+        return [self._task(item, text(item, "name") or default_name, place)]
+
+    def _sugar(self, item: Mapping, word: str, name: str, place: Place) -> list[Task]:
+        if word == "choose":
+            tasks = self._choose(item, name, place)
+        else:
+            tasks = self._repeat(item, word, name, place)
+        for task in tasks:
+            self.reader.notes.origins.setdefault(id(task), item)
+        return tasks
+
+    def _choose(self, item: Mapping, name: str, place: Place) -> list[Task]:
+        branches: list[tuple[Guard, Items[Task]]] = []
+        otherwise: Items[Task] = ()
+        for position, branch in enumerate(mappings(item, "choose"), 1):
+            if branch.get("else") is not None:
+                otherwise = self._body(child(branch.get("else"), "tool"), f"{name}_else", place)
+                continue
+            when = self.reader.guard(branch.get("when"), Site.BEFORE_WHEN, place.of_task(name).at(position).at("when"))
+            branches.append((when, self._body(branch.get("tool"), f"{name}_{position}", place)))
+        return sugar.choose(name, branches, otherwise)
+
+    def _repeat(self, item: Mapping, word: str, name: str, place: Place) -> list[Task]:
+        body = item.get(word)
+        when = self.reader.guard(child(body, "when"), Site.BEFORE_WHEN, place.of_task(name).at("when"))
+        rounds = number(body, "max")
+        tasks = self._body(child(body, "tool"), name, place)
+        expand = sugar.repeat_while if word == "while" else sugar.repeat_until
+        return expand(name, when, tasks, int(rounds) if rounds is not None else None)
+
+    def _body(self, node: Node | None, prefix: str, place: Place) -> list[Task]:
+        if isinstance(node, Mapping):
+            return [self._task(node, text(node, "name") or f"{prefix}_task", place)]
+        return self._list(node, f"{prefix}_", place)
+
+    def _task(self, node: Mapping, name: str, place: Place) -> Task:
+        place = place.of_task(name)
+        kind = self.kinds.get(text(node, "kind") or "")
+        fields, given = self._inputs(node, kind, place)
+        spec = mapping(node, "spec")
+        task = Task(
+            name=name,
+            kind=text(node, "kind") or "",
+            desc=text(node, "desc"),
+            fields=fields,
+            input=given,
+            auth=self._auth(node, place),
+            spec=self.knobs(spec, place.at("spec")),
+            policy=self._policy(mapping(spec, "policy"), place),
+            set=self.reader.assignments(node.get("set"), Site.TASK_SET, place.at("set")),
+        )
+        return self.reader.made_from(node, task)
+
+    def _auth(self, node: Mapping, place: Place) -> str | None:
+        found = node.get("auth")
+        value = self.reader.value(found, Site.TASK_INPUT, place.at("auth")) if isinstance(found, Scalar) else None
+        return value if isinstance(value, str) else None
+
+    def _inputs(self, node: Mapping, kind: Kind | None, place: Place) -> tuple[dict[str, object], dict[str, object]]:
+        """The kind's fields, from the task and its `input`; and what is left of `input` for the callee."""
+        own = kind.fields if kind is not None else {}
+        fields: dict[str, object] = {}
+        for entry in node.entries:
+            if entry.key.text in own and entry.key.text != "name":
+                site = None if kind is not None and entry.key.text in kind.texts else Site.TASK_INPUT
+                fields[entry.key.text] = self.reader.value(entry.value, site, place.at(entry.key.text))
+        given: dict[str, object] = {}
+        for word in ("args", "input"):
+            given |= self.reader.values(node.get(word), Site.TASK_INPUT, place.at("input"))
+        if kind is not None and not kind.is_callee:
+            fields |= {key: value for key, value in given.items() if key in own}
+            given = {key: value for key, value in given.items() if key not in own}
+        aliases = kind.aliases if kind is not None else {}
+        return {aliases.get(key, key): value for key, value in fields.items()}, given
+
+    def knobs(self, spec: Mapping | None, place: Place) -> dict[str, object]:
+        """The layered part of a `spec`. Only `result.select` holds templates."""
+        found: dict[str, object] = {}
+        for entry in spec.entries if spec is not None else ():
+            key = entry.key.text
+            if key == "result" and isinstance(entry.value, Mapping):
+                found[key] = self._result(entry.value, place.at(key))
+            elif key not in SPEC_PARTS and not key.startswith("x-"):
+                found[key] = self.reader.value(entry.value, None, place.at(key))
+        return found
+
+    def _result(self, node: Mapping, place: Place) -> dict[str, object]:
+        return {
+            entry.key.text: self.reader.value(
+                entry.value, Site.TASK_SET if entry.key.text == "select" else None, place.at(entry.key.text)
+            )
+            for entry in node.entries
+        }
+
+    def _policy(self, node: Mapping | None, place: Place) -> Policy | None:
+        if node is None:
+            return None
+        return Policy(
+            rules=self._rules(node, "rules", Site.RULE_WHEN, Site.RULE_SET, place),
+            before=self._rules(node, "before", Site.BEFORE_WHEN, Site.BEFORE_SET, place),
+            on_unmatched=choice(node, "on_unmatched", OnUnmatched, OnUnmatched.CONTINUE),
+        )
+
+    def _rules(self, node: Mapping, key: str, when_site: Site, set_site: Site, place: Place) -> tuple[Rule, ...]:
+        found = []
+        for position, item in enumerate(mappings(node, key)):
+            rule = self._rule(item, when_site, set_site, place.at(key).at(position))
+            if rule is not None:
+                found.append(self.reader.made_from(item, rule))
+        return tuple(found)
+
+    def _rule(self, item: Mapping, when_site: Site, set_site: Site, place: Place) -> Rule | None:
+        is_else = item.get("else") is not None
+        then = self._then(mapping(item.get("else") if is_else else item, "then"), set_site, place)
+        when = self.reader.guard(item.get("when"), when_site, place.at("when"))
+        return Rule(when, then, is_else) if then is not None else None
+
+    def _then(self, node: Mapping | None, set_site: Site, place: Place) -> Then | None:
+        directive = text(node, "do")
+        if node is None or directive not in iter(Directive):
+            return None
+        delay = self.reader.templated_number(node, "delay", Site.DELAY, place)
+        attempts = number(node, "attempts")
+        then = Then(
+            do=Directive(directive),
+            attempts=int(attempts) if attempts is not None else ATTEMPTS_DEFAULT,
+            backoff=choice(node, "backoff", Backoff, Backoff.NONE),
+            delay=DELAY_DEFAULT_S if delay is None else delay,
+            max_delay=number(node, "max_delay"),
+            jitter=number(node, "jitter"),
+            to=text(node, "to"),
+            set=self._then_set(node, set_site, place.at("set")),
+        )
+        return self.reader.made_from(node, then)
+
+    def _then_set(self, node: Mapping, site: Site, place: Place) -> dict[str, object]:
+        return (
+            self.reader.assignments(node.get("set_iter"), site, place, scope="iter")
+            | self.reader.assignments(node.get("set_ctx"), site, place, scope="ctx")
+            | self.reader.assignments(node.get("set"), site, place)
+        )
+
+    def loop(self, node: Mapping | None, place: Place) -> tuple[Loop | None, Place]:
+        """The loop, and the place inside its innermost iteration."""
+        iterator = text(node, "iterator")
+        given = child(node, "in")
+        if node is None or iterator is None or given is None:
+            return None, place
+        place = place.at("loop")
+        spec = mapping(node, "spec")
+        policy = mapping(spec, "policy")
+        mode = choice(spec, "mode", LoopMode, choice(policy, "mode", LoopMode, LoopMode.SEQUENTIAL))
+        collection = self.reader.value(given, Site.LOOP_IN, place.at("in"))
+        in_flight = self._max_in_flight(spec, policy, place)
+        inside = place.in_iteration(iterator)
+        place.frame.is_parallel |= mode is LoopMode.PARALLEL
+        inner, innermost = self.loop(mapping(node, "loop"), inside)
+        loop = Loop(
+            in_=collection,
+            iterator=iterator,
+            mode=mode,
+            max_in_flight=in_flight,
+            placement=_placement(policy, "exec"),
+            reduce=_reducers(policy),
+            spec=self.knobs(spec, place.at("spec")),
+            loop=inner,
+        )
+        return self.reader.made_from(node, loop), innermost
+
+    def _max_in_flight(self, spec: Mapping | None, policy: Mapping | None, place: Place) -> int | str:
+        for node in (spec, policy):
+            found = self.reader.templated_number(node, "max_in_flight", Site.MAX_IN_FLIGHT, place)
+            if found is not None:
+                return found if isinstance(found, str) else int(found)
+        return MAX_IN_FLIGHT_DEFAULT
+
+
+def _placement(node: Mapping | None, key: str) -> Placement | None:
+    written = text(node, key)
+    return Placement(written) if written in iter(Placement) else None
+
+
+def _reducers(policy: Mapping | None) -> dict[str, Reducer]:
+    known = set(Reducer)
+    return {
+        entry.key.text: Reducer(entry.value.text)
+        for entry in entries(policy, "reduce")
+        if isinstance(entry.value, Scalar) and entry.value.text in known
+    }

@@ -1,0 +1,48 @@
+"""What a rule is: a code that never changes its meaning, and a check that yields diagnostics."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from noetl.expressions.template import Problem
+from noetl.playbook.diagnostics import Diagnostic, Edit, Severity, Span
+from noetl.playbook.document import Document, TemplateUse
+from noetl.playbook.nodes import Node
+from noetl.playbook.positions import locate
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """`name` is the file's and the page's; `check` looks at a document and is None for rules about the source text.
+
+    `problem` is the kind of source problem such a rule speaks of.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    check: Callable[[Document], Iterable[Diagnostic]] | None = None
+    problem: str | None = None
+
+    def at(self, place: Node | Span, message: str, hint: str | None = None, fix: Sequence[Edit] = ()) -> Diagnostic:
+        span = place if isinstance(place, Span) else place.span
+        return Diagnostic(self.code, self.severity, message, span, hint, tuple(fix))
+
+    def in_template(
+        self,
+        document: Document,
+        use: TemplateUse,
+        part: "Part | Problem",
+        message: str,
+        hint: str | None = None,
+        fix: Sequence[Edit] = (),
+    ) -> Diagnostic:
+        """A diagnostic at a part of a template, found again inside the YAML scalar however that is quoted or folded."""
+        located = locate(document.source, use.node, part.start, part.end)
+        return Diagnostic(self.code, self.severity, message, located.span, hint, tuple(fix))
+
+
+class Part(msgspec.Struct, frozen=True, gc=False):
+    """Offsets into a template's text."""
+
+    start: int
+    end: int

@@ -1,0 +1,82 @@
+"""`choose`, `while` and `until` as canonical tasks: noops whose `before` rules jump.
+
+Every branch ends in a jump to the common end, so nothing falls through. Generated names begin with the
+sugar's own name and stay the same as long as it does.
+"""
+
+from collections.abc import Sequence
+
+from noetl.playbook.model import Directive, Guard, Policy, Rule, Task, Then
+
+
+def choose(name: str, branches: Sequence[tuple[Guard, Sequence[Task]]], otherwise: Sequence[Task]) -> list[Task]:
+    end = f"{name}_end"
+    rules, bodies = [], []
+    for number, (when, tasks) in enumerate(branches, 1):
+        rules.append(Rule(when, _jump(tasks[0].name if tasks else end)))
+        bodies.append(_closed(f"{name}_{number}_end", tasks, end))
+    bodies.append(_closed(f"{name}_else_end", otherwise, end))
+    rules.append(_else(_jump(otherwise[0].name if otherwise else end)))
+    return [_check(f"{name}_choose", *rules), *(task for body in bodies for task in body), _noop(end)]
+
+
+def repeat_while(name: str, when: Guard, tasks: Sequence[Task], rounds_max: int | None) -> list[Task]:
+    test, end = f"{name}_test", f"{name}_end"
+    return [
+        *_counter_start(name, rounds_max),
+        _check(test, Rule(when, Then(Directive.CONTINUE)), _else(_jump(end))),
+        *_counter_step(name, rounds_max),
+        *tasks,
+        _check(f"{name}_repeat", _else(_jump(test))),
+        _noop(end),
+    ]
+
+
+def repeat_until(name: str, when: Guard, tasks: Sequence[Task], rounds_max: int | None) -> list[Task]:
+    end = f"{name}_end"
+    body = [*(_counter_step(name, rounds_max) or [_noop(f"{name}_round")]), *tasks]
+    return [
+        *_counter_start(name, rounds_max),
+        *body,
+        _check(f"{name}_test", Rule(when, _jump(end)), _else(_jump(body[0].name))),
+        _noop(end),
+    ]
+
+
+def _counter_start(name: str, rounds_max: int | None) -> list[Task]:
+    if rounds_max is None:
+        return []
+    return [Task(f"{name}_enter", "noop", set={_counter(name): 0})]
+
+
+def _counter_step(name: str, rounds_max: int | None) -> list[Task]:
+    if rounds_max is None:
+        return []
+    counter = _counter(name)
+    spent = Rule(f"{{{{ {counter} >= {rounds_max} }}}}", Then(Directive.FAIL))
+    count = Then(Directive.CONTINUE, set={counter: f"{{{{ {counter} + 1 }}}}"})
+    return [_check(f"{name}_round", spent, _else(count))]
+
+
+def _counter(name: str) -> str:
+    return f"step.{name}_rounds"
+
+
+def _closed(end_name: str, tasks: Sequence[Task], end: str) -> list[Task]:
+    return [*tasks, _check(end_name, _else(_jump(end)))] if tasks else []
+
+
+def _check(name: str, *before: Rule) -> Task:
+    return Task(name, "noop", policy=Policy(before=before))
+
+
+def _noop(name: str) -> Task:
+    return Task(name, "noop")
+
+
+def _jump(to: str) -> Then:
+    return Then(Directive.JUMP, to=to)
+
+
+def _else(then: Then) -> Rule:
+    return Rule(None, then, is_else=True)
