@@ -36,9 +36,7 @@ def _read_host(value: Readable, key: str) -> object:
 def attribute_of(value: object, path: object) -> object:
     """A member by a path such as `address.city` or `0`, as the `attribute` of a filter gives it."""
     if isinstance(path, str):
-        keys: list[object] = [
-            int(part) if part.isdecimal() and len(part) < 10 else part for part in path.split(".")
-        ]
+        keys: list[object] = [int(part) if part.isdecimal() and len(part) < 10 else part for part in path.split(".")]
     elif isinstance(path, int):
         keys = [path]
     else:

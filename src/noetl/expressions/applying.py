@@ -28,6 +28,13 @@ class Applied(Struct, frozen=True, gc=False):
     named: tuple[tuple[str, Code], ...] = ()
 
 
+def constant_code(value: object) -> Code:
+    def code(frame: Frame) -> object:
+        return value
+
+    return code
+
+
 def apply(applied: Applied) -> Code:
     spot, function, codes = applied.spot, applied.function, applied.positional
     if applied.named:

@@ -1,7 +1,10 @@
-"""Reads a whole template: text, `{{ }}`, `{% %}` and comments, into statements. A mistake in one tag does not hide the next."""
+"""Reads a whole template into statements: text, `{{ }}`, `{% %}` and comments.
+
+A mistake in one tag does not hide those of the next."""
 
 import re
 
+from noetl.expressions.heads import HeadParser
 from noetl.expressions.lexer import Misread, Token, tokenize
 from noetl.expressions.parser import Parser
 from noetl.expressions.syntax import (
@@ -80,9 +83,7 @@ class Reader:
             start = found.start()
             trims = self.text.startswith("-", start + 2)
             self._text(position, start, trims_end=trims)
-            inside = (
-                start + 3 if trims or self.text.startswith("+", start + 2) and found[1] == "%" else start + 2
-            )
+            inside = start + 3 if trims or (self.text.startswith("+", start + 2) and found[1] == "%") else start + 2
             position = self._tag(found[1], start, inside)
             self.tags.append((found[1], start, position))
         self._text(position, len(self.text), trims_end=False)
@@ -164,7 +165,7 @@ class Reader:
         # The block is opened even where its tag is wrong, so that its end is still understood.
         if word != "set":
             self._push(block)
-        parser = Parser(tokens, self.calls, 1)
+        parser = HeadParser(tokens, self.calls, 1)
         if word == "if":
             block.head = self._attempt(parser)
         elif word == "for":
@@ -173,7 +174,7 @@ class Reader:
         else:
             self._set(block, parser)
 
-    def _set(self, block: Block, parser: Parser) -> None:
+    def _set(self, block: Block, parser: HeadParser) -> None:
         block.target = parser.target()
         value = parser.assigned()
         if value is None:

@@ -1,4 +1,4 @@
-"""Checks each filter, test, method and function of a template against what exists: names and arguments, before any run."""
+"""Checks the name and the arguments of each filter, test, method and function, before anything runs."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -39,9 +39,9 @@ def _check(call: Call) -> Problem | None:
 
 def _check_filter(call: Filter) -> Problem | None:
     end = call.name_start + len(call.name)
-    return _lookup(
-        "filter", call.name, FILTERS, REFUSED_FILTERS, _FILTER_NAMES, call.name_start, end
-    ) or _fit("filter", call.name, FILTERS[call.name], 2, call.arguments, call.name_start, end)
+    return _lookup("filter", call.name, FILTERS, REFUSED_FILTERS, _FILTER_NAMES, call.name_start, end) or _fit(
+        "filter", call.name, FILTERS[call.name], 2, call.arguments, call.name_start, end
+    )
 
 
 def _check_test(call: Test) -> Problem | None:
@@ -86,11 +86,9 @@ def _lookup(
     if name in known:
         return None
     if name in refused:
-        return Problem(
-            kind, f"the {kind} `{name}` is not part of playbook templates", start, end, refused[name]
-        )
-    near = _ALIASES.get(name) or closest(name, candidates)
-    hint = f"Did you mean `{near}`?" if near in candidates else f"There is: {', '.join(sorted(candidates))}."
+        return Problem(kind, f"the {kind} `{name}` is not part of playbook templates", start, end, refused[name])
+    near = _ALIASES[name] if kind == "filter" and name in _ALIASES else closest(name, candidates)
+    hint = f"Did you mean `{near}`?" if near is not None else f"There is: {', '.join(sorted(candidates))}."
     return Problem(kind, f"no {kind} `{name}`", start, end, hint)
 
 
@@ -117,9 +115,7 @@ def _check_each(call: Filter) -> Problem | None:
         return Problem("filter", f"the filter `{call.name}` takes no named arguments", call.name_start, end)
     skipped = 1 if call.name.endswith("attr") else 0
     if len(positional) < skipped:
-        return Problem(
-            "filter", f"the filter `{call.name}` needs the name of an attribute", call.name_start, end
-        )
+        return Problem("filter", f"the filter `{call.name}` needs the name of an attribute", call.name_start, end)
     if len(positional) == skipped:
         return None
     return _check_inner(call, "test", skipped)

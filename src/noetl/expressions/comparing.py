@@ -1,21 +1,25 @@
-"""Code for comparisons. Numbers and texts are compared on the spot; a guard finds every comparison with undefined false."""
+"""Code for comparisons: numbers and texts on the spot, all else with care. With undefined a comparison is false."""
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from noetl.expressions.operations import COMPARISONS, equal
 from noetl.expressions.runtime import SCALARS, Code, Fault, Frame, Spot, Undefined
 
-_NUMBERS = frozenset((int, float, bool))
-_TEXTS = frozenset((str,))
-_DIRECT: dict[str, Callable[[object, object], bool]] = {
+_NUMBERS: frozenset[type] = frozenset((int, float, bool))
+_TEXTS: frozenset[type] = frozenset((str,))
+_PLAIN: frozenset[type] = frozenset((*_NUMBERS, str, type(None)))
+_NOTHING: frozenset[type] = frozenset()
+Direct: TypeAlias = Callable[[object, object], bool]
+# Only ever called with two numbers or two texts, which mypy cannot see.
+_DIRECT: dict[str, Direct] = {
     "==": operator.eq,
     "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
+    "<": cast(Direct, operator.lt),
+    "<=": cast(Direct, operator.le),
+    ">": cast(Direct, operator.gt),
+    ">=": cast(Direct, operator.ge),
 }
 Pair: TypeAlias = Callable[[Frame, object, object], bool]
 
@@ -34,10 +38,10 @@ def compare_constant(spot: Spot, operation: str, left: Code, constant: object) -
 
 def _direct_kinds(operation: str, constant: object) -> frozenset[type]:
     if operation in ("==", "!="):
-        return SCALARS
+        return _PLAIN
     if type(constant) in _NUMBERS:
         return _NUMBERS
-    return _TEXTS if type(constant) is str else frozenset()
+    return _TEXTS if type(constant) is str else _NOTHING
 
 
 def compare_two(spot: Spot, operation: str, left: Code, right: Code) -> Code:
@@ -84,14 +88,14 @@ def compare_pair(spot: Spot, operation: str) -> Pair:
 
 
 def one_of(spot: Spot, value: Code, candidates: Sequence[Code], *, is_negated: bool) -> Code:
-    """`value in [a, b]` with the list written out: no list is made, and in a guard an undefined candidate is skipped."""
+    """`value in [a, b]` with the list written out: no list is made, and an undefined candidate is skipped."""
 
     def code(frame: Frame) -> object:
         wanted = value(frame)
         if type(wanted) is Undefined:
             return False
         try:
-            found = any([_same(frame, wanted, candidate(frame)) for candidate in candidates])
+            found = any(_same(frame, wanted, candidate(frame)) for candidate in candidates)
         except Fault as fault:
             raise spot.fault(fault) from None
         return found is not is_negated

@@ -1,7 +1,7 @@
 """Turns an expression into nested closures over a Frame. No Python source is generated and no Python name is reachable.
 
 `value` gives code whose result is always defined: it raises where something is missing. `maybe` gives code that may
-return Undefined, for the places that accept it: `default`, `is defined`, members, and in a guard truth and comparison."""
+return Undefined, for the places that accept it: `default`, `is defined`, members; in a guard truth and comparison."""
 
 import operator
 from collections.abc import Callable
@@ -14,6 +14,7 @@ from noetl.expressions.applying import (
     apply,
     apply_pair,
     concat,
+    constant_code,
     default_code,
     defined,
     dict_code,
@@ -69,7 +70,7 @@ _INT_OPERATIONS: dict[str, Callable[[int, int], object]] = {
 
 
 class Compiler:
-    """Compiles the expressions of one template. As a guard, undefined is falsy and every comparison with it is false."""
+    """Compiles the expressions of one template. In a guard undefined is falsy, and comparing with it is false."""
 
     __slots__ = ("text", "is_guard", "scopes", "slot_count")
 
@@ -101,16 +102,14 @@ class Compiler:
             case Logic():
                 return self._logic(node)
             case Filter(name=name) if name in EMPTY_IS_UNDEFINED:
-                return or_undefined(
-                    self._applied(node, FILTERS[name], node.arguments, [self.value(node.target)])
-                )
+                return or_undefined(self._applied(node, FILTERS[name], node.arguments, [self.value(node.target)]))
             case _:
                 return self.value(node)
 
     def value(self, node: Expression) -> Code:
         match node:
             case Const(value=constant):
-                return lambda frame: constant
+                return constant_code(constant)
             case Path():
                 return path_code(self.text, node, self.slots_of(node.root), is_strict=True)
             case Attribute() | Item() | Choice():
@@ -156,7 +155,7 @@ class Compiler:
         if isinstance(node, Attribute):
             name = node.name
             part = Spot(self.text, node.name_start, node.end)
-            return member_code(self.spot(node), part, target, lambda frame: name, target_words)
+            return member_code(self.spot(node), part, target, constant_code(name), target_words)
         part = Spot(self.text, node.key.start, node.key.end)
         return member_code(self.spot(node), part, target, self.value(node.key), target_words)
 
@@ -243,9 +242,9 @@ class Compiler:
         return dict_code(self.spot(node), pairs)
 
     def _slice(self, node: Slice) -> Code:
-        bounds = [self.value(part) if part else None for part in (node.first, node.last, node.step)]
-        codes = [code or _none for code in bounds]
-        return apply(Applied(self.spot(node), take_slice, (self.value(node.target), *codes)))
+        parts = (node.first, node.last, node.step)
+        bounds = (constant_code(None) if part is None else self.value(part) for part in parts)
+        return apply(Applied(self.spot(node), take_slice, (self.value(node.target), *bounds)))
 
     def _binary(self, node: Binary) -> Code:
         left, right = self.value(node.left), self.value(node.right)
@@ -261,17 +260,11 @@ class Compiler:
 
         return code
 
-    def _applied(
-        self, node: Node, function: Callable[..., object], arguments: Arguments, given: list[Code]
-    ) -> Applied:
-        """A function with the code of its arguments, the given ones first. The check has already made sure that they fit."""
+    def _applied(self, node: Node, function: Callable[..., object], arguments: Arguments, given: list[Code]) -> Applied:
+        """A function with the code of its arguments, the given ones first. That they fit has been checked."""
         is_function = isinstance(node, Function)
         bound = bind(signature_of(function, 1 if is_function else 2), arguments)
         assert isinstance(bound, Bound)
         positional = (*given, *(self.value(argument) for argument in bound.positional))
         named = tuple((name, self.value(argument)) for name, argument in bound.named)
         return Applied(self.spot(node), function, positional, named)
-
-
-def _none(frame: Frame) -> None:
-    return None

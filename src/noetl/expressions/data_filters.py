@@ -3,7 +3,6 @@
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from math import ceil, floor, isfinite
-from typing import TypeVar
 
 import msgspec
 
@@ -21,7 +20,6 @@ from noetl.expressions.runtime import (
 )
 from noetl.expressions.text_filters import encoded, require_int, require_text, text
 
-T = TypeVar("T", int, float)
 _PRECISION_MAX = 300
 
 
@@ -89,7 +87,7 @@ def _rounded(value: int | float, digits: int, method: object) -> int | float:
         return round(value, digits)
     if method not in ("ceil", "floor"):
         raise Fault("the method is common, ceil or floor")
-    scale = 10**digits
+    scale = 10.0**digits if digits < 0 else float(10**digits)
     return (ceil if method == "ceil" else floor)(value * scale) / scale
 
 

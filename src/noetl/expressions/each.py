@@ -1,4 +1,4 @@
-"""Code for the filters that apply a filter or a test to each element: `map`, `select`, `reject` and their `attr` forms."""
+"""Code for the filters that apply a filter or a test to each element: `map`, `select`, `reject` and their kin."""
 
 from noetl.expressions.access import attribute_of
 from noetl.expressions.applying import Applied
@@ -43,10 +43,8 @@ def map_filter(inner: Applied, target: Code) -> Code:
     return code
 
 
-def select_code(
-    spot: Spot, target: Code, attribute: Code | None, test: Applied | None, *, is_rejecting: bool
-) -> Code:
-    """Keeps the elements whose test, or truth, is as wanted. As in a guard, a missing attribute makes the test false."""
+def select_code(spot: Spot, target: Code, attribute: Code | None, test: Applied | None, *, is_rejecting: bool) -> Code:
+    """Keeps the elements whose test, or truth, is as wanted. A missing attribute makes the test false."""
 
     def code(frame: Frame) -> object:
         value = target(frame)

@@ -10,7 +10,7 @@ FilterFunction: TypeAlias = Callable[..., object]
 
 
 def default(frame: Frame, value: object, default_value: object = "", boolean: object = False) -> object:
-    """The value, or the other one where the value is false. That an undefined value is replaced is the compiler's work."""
+    """The value, or the other one where the value is false. Undefined is the compiler's work."""
     return default_value if boolean and not value else value
 
 

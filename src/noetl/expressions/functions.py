@@ -23,20 +23,22 @@ def range_(frame: Frame, start: object, stop: object = None, step: object = 1) -
 
 def dict_(frame: Frame, mapping: object = None, **named: object) -> dict[object, object]:
     """A mapping made of another one and the given keys, which win."""
-    if mapping is None:
-        return dict(named)
-    if not isinstance(mapping, Mapping):
+    result: dict[object, object] = {}
+    if isinstance(mapping, Mapping):
+        charge(frame, len(mapping) * 2)
+        result.update(mapping)
+    elif mapping is not None:
         raise Fault(f"expected a mapping, found {kind_of(mapping)}")
-    charge(frame, len(mapping) * 2)
-    return {**mapping, **named}
+    result.update(named)
+    return result
 
 
 FUNCTIONS: dict[str, TemplateFunction] = {"dict": dict_, "range": range_}
 
-_NO_CLOCK = "Templates have no clock, so that a run can be repeated. Use `output.meta.ts`, or the time in a python task."
-_NO_RANDOM = (
-    "Templates have no randomness, so that a run can be repeated. Use `execution_id`, or a python task."
+_NO_CLOCK = (
+    "Templates have no clock, so that a run can be repeated. Use `output.meta.ts`, or the time in a python task."
 )
+_NO_RANDOM = "Templates have no randomness, so that a run can be repeated. Use `execution_id`, or a python task."
 REFUSED_FUNCTIONS = {
     "cycler": "Use `loop.index0 % 2` inside `{% for %}`.",
     "env": "Templates do not read the environment. Declare a keychain entry or pass a workload key.",

@@ -1,4 +1,4 @@
-"""Cuts the inside of one `{{ … }}` or `{% … %}` into tokens. A dotted name is one token; keywords and operators are their own kind."""
+"""Cuts the inside of one `{{ … }}` or `{% … %}` into tokens. A dotted name is one token."""
 
 import re
 from typing import TypeAlias
@@ -94,9 +94,7 @@ def _unreadable(text: str, position: int, opening: str) -> Misread:
             position + 1,
             hint=f"Add the closing {character}.",
         )
-    return Misread(
-        f"unexpected character {character!r}", position, position + 1, hint=_HINTS.get(character, "")
-    )
+    return Misread(f"unexpected character {character!r}", position, position + 1, hint=_HINTS.get(character, ""))
 
 
 def string_value(word: str) -> str:
@@ -118,9 +116,7 @@ def _unescape(found: re.Match[str]) -> str:
     return chr(code)
 
 
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL
-)
+_ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(.))", re.DOTALL)
 _ESCAPES = {
     "\\": "\\",
     "'": "'",

@@ -70,9 +70,7 @@ def pairs_of(frame: Frame, value: object) -> list[list[object]]:
 
 def join(frame: Frame, value: object, d: object = "", attribute: object = None) -> str:
     read = _reader(attribute)
-    return join_texts(
-        frame, [text_of(frame, read(item)) for item in elements(frame, value)], text_of(frame, d)
-    )
+    return join_texts(frame, [text_of(frame, read(item)) for item in elements(frame, value)], text_of(frame, d))
 
 
 def sum_(frame: Frame, value: object, attribute: object = None, start: object = 0) -> object:
@@ -105,9 +103,7 @@ def dictsort(
     return _ordered(frame, pairs, [_column(frame, pairs, 0 if by == "key" else 1, case_sensitive)], reverse)
 
 
-def unique(
-    frame: Frame, value: object, case_sensitive: object = False, attribute: object = None
-) -> list[object]:
+def unique(frame: Frame, value: object, case_sensitive: object = False, attribute: object = None) -> list[object]:
     read = _reader(attribute)
     kept: list[object] = []
     seen: dict[object, None] = {}
@@ -132,9 +128,7 @@ def max_(frame: Frame, value: object, case_sensitive: object = False, attribute:
     return _extreme(frame, value, case_sensitive, attribute, is_last=True)
 
 
-def _extreme(
-    frame: Frame, value: object, case_sensitive: object, attribute: object, *, is_last: bool
-) -> object:
+def _extreme(frame: Frame, value: object, case_sensitive: object, attribute: object, *, is_last: bool) -> object:
     found = elements(frame, value)
     if not found:
         raise Missing("the list is empty, it has neither a smallest nor a largest element")

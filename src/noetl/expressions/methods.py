@@ -212,9 +212,7 @@ METHODS: dict[str, MethodFunction] = {
     "zfill": zfill,
 }
 
-_UNCHANGED = (
-    "Values do not change in a template. Build a new one: `list + [item]`, `dict(mapping, key=value)`."
-)
+_UNCHANGED = "Values do not change in a template. Build a new one: `list + [item]`, `dict(mapping, key=value)`."
 REFUSED_METHODS = {
     **dict.fromkeys(
         ("append", "clear", "extend", "insert", "pop", "popitem", "remove", "setdefault", "sort", "update"),

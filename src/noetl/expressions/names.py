@@ -19,7 +19,6 @@ from noetl.expressions.syntax import (
     Target,
     Test,
     Text,
-    expressions_in,
 )
 
 
@@ -106,22 +105,21 @@ class _Finder:
         self.body(loop.otherwise, bound)
 
     def expression(self, node: Expression, bound: frozenset[str], *, is_defaulted: bool) -> None:
-        match node:
-            case Path() | Attribute() | Item():
-                self._member(node, bound, is_defaulted)
-            case Filter(target=target, name=name) if name in DEFAULTS:
-                self.expression(target, bound, is_defaulted=True)
-                for inner in expressions_in(node)[1:]:
-                    self.expression(inner, bound, is_defaulted=False)
-            case Test(target=target, name="defined" | "undefined"):
-                first = len(self.uses)
-                self.expression(target, bound, is_defaulted=True)
-                self.tested.update(use.start for use in self.uses[first : first + 1])
-            case _:
-                for inner in expressions_in(node):
-                    self.expression(inner, bound, is_defaulted=False)
+        if isinstance(node, Path | Attribute | Item):
+            self._member(node, bound, is_defaulted=is_defaulted)
+        elif isinstance(node, Filter) and node.name in DEFAULTS:
+            self.expression(node.target, bound, is_defaulted=True)
+            for inner in node.arguments.inside():
+                self.expression(inner, bound, is_defaulted=False)
+        elif isinstance(node, Test) and node.name in ("defined", "undefined"):
+            first = len(self.uses)
+            self.expression(node.target, bound, is_defaulted=True)
+            self.tested.update(use.start for use in self.uses[first : first + 1])
+        elif not isinstance(node, Const):
+            for inner in node.inside():
+                self.expression(inner, bound, is_defaulted=False)
 
-    def _member(self, node: Expression, bound: frozenset[str], is_defaulted: bool) -> None:
+    def _member(self, node: Expression, bound: frozenset[str], *, is_defaulted: bool) -> None:
         """Walks down to the root of a chain and back, gathering the keys as long as they are constant."""
         links: list[Attribute | Item] = []
         while isinstance(node, Attribute | Item):

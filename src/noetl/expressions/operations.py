@@ -148,9 +148,7 @@ def _equal(frame: Frame, left: object, right: object, depth: int) -> bool:
         )
     if isinstance(left, list | tuple) and isinstance(right, list | tuple):
         deeper(depth)
-        return len(left) == len(right) and all(
-            _equal(frame, a, b, depth + 1) for a, b in zip(left, right, strict=True)
-        )
+        return len(left) == len(right) and all(_equal(frame, a, b, depth + 1) for a, b in zip(left, right, strict=True))
     if isinstance(left, str) and isinstance(right, str):
         charge(frame, min(len(left), len(right)) >> SCAN_SHIFT)
     return left == right

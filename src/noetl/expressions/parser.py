@@ -1,8 +1,11 @@
-"""Parses the tokens of one tag into an expression, by operator precedence. It knows grammar only, not which filters exist."""
+"""Parses the tokens of one tag into an expression, by operator precedence.
+
+It knows the grammar, not which filters exist."""
 
 from collections.abc import Callable
 from typing import TypeAlias
 
+from noetl.expressions.cursor import Cursor
 from noetl.expressions.lexer import Misread, Token, number_value, string_value
 from noetl.expressions.syntax import (
     Arguments,
@@ -25,14 +28,8 @@ from noetl.expressions.syntax import (
     Path,
     Sign,
     Slice,
-    Target,
     Test,
 )
-
-NESTING_MAX = 40
-"""Brackets, signs, `not` and inline `if` inside one another."""
-DEPTH_MAX = 100
-"""Operators, filters and members applied one upon the other."""
 
 Part: TypeAlias = Callable[[], Expression]
 Conversion: TypeAlias = Callable[[str], str | int | float]
@@ -43,30 +40,18 @@ _POWERS = {
     "+": 5, "-": 5, "~": 6, "*": 7, "/": 7, "//": 7, "%": 7, "**": 8,
 }  # fmt: skip
 _LOGIC_MAX, _NOT, _COMPARISON, _CONCAT, _UNARY = 2, 3, 4, 6, 9
-_CONSTANTS = {"true": True, "True": True, "false": False, "False": False, "none": None, "None": None}
+CONSTANTS = {"true": True, "True": True, "false": False, "False": False, "none": None, "None": None}
 _TEST_ARGUMENTS = frozenset(("name", "string", "number", "[", "{"))
-_HINTS = {
-    "=": "To compare write `==`.",
-    "|": "For `||` write `or`.",
-    "end": "",
-    "else": "`else` belongs to an inline `if`: `a if condition else b`.",
-    "if": "An inline `if` is written `a if condition else b`.",
-}
 
 
-class Parser:
+class Parser(Cursor):
     """One pass over the tokens of one tag. `calls` collects every filter, test, method and function used."""
 
-    __slots__ = ("calls", "_tokens", "_index", "_kind", "_nesting", "_depth")
+    __slots__ = ("calls",)
 
     def __init__(self, tokens: list[Token], calls: list[Call], index: int = 0) -> None:
+        super().__init__(tokens, index)
         self.calls = calls
-        self._tokens = tokens
-        self._index = index
-        self._kind = tokens[index][0]
-        self._nesting = 0
-        # The depth of the expression parsed last, so that a chain without brackets is bounded as well.
-        self._depth = 0
 
     def whole(self) -> Expression:
         """One expression that fills the tag. Commas outside brackets make a list, as in Jinja2."""
@@ -77,44 +62,6 @@ class Parser:
     def finish(self) -> None:
         if self._kind != "end":
             raise self._unexpected("an operator or the end of the tag")
-
-    def target(self) -> Target:
-        """The names that a `for` or a `set` binds."""
-        is_bracketed = self._accept("(")
-        names = [self._bound_name()]
-        while self._accept(","):
-            if self._kind != "name":
-                break
-            names.append(self._bound_name())
-        if is_bracketed:
-            self._expect(")")
-        return tuple(names)
-
-    def loop_items(self) -> tuple[Expression, Expression | None]:
-        """What stands behind `in` in a `for` tag: the collection and the optional `if`."""
-        self._expect("in")
-        items = self._listed(self._without_choice)
-        test = self._expression() if self._accept("if") else None
-        self.finish()
-        return items, test
-
-    def assigned(self) -> Expression | None:
-        """What stands behind the names of a `set` tag; None opens a block."""
-        if self._accept("="):
-            return self.whole()
-        self.finish()
-        return None
-
-    def _bound_name(self) -> str:
-        word = self._tokens[self._index][1]
-        if self._kind != "name" or word in _CONSTANTS:
-            raise self._unexpected("a name to bind")
-        if "." in word:
-            raise self._misread(
-                f"`{word}` cannot be bound", hint="Bind a plain name: values do not change in a template."
-            )
-        self._advance()
-        return word
 
     def _listed(self, part: Part | None = None) -> Expression:
         parse = part or self._expression
@@ -247,8 +194,8 @@ class Parser:
         names = word.split(".")
         root = names[0]
         self._depth = 0
-        if root in _CONSTANTS:
-            node: Expression = Const(start, start + len(root), _CONSTANTS[root])
+        if root in CONSTANTS:
+            node: Expression = Const(start, start + len(root), CONSTANTS[root])
             for name in names[1:]:
                 node = Attribute(start, node.end + 1 + len(name), node, name, node.end + 1)
                 self._deepen(self._depth)
@@ -441,9 +388,7 @@ class Parser:
         if self._kind == "(":
             return self._arguments()
         if self._kind == "is":
-            raise self._misread(
-                "a test cannot follow a test", hint="Join tests with `and`: `x is a and x is b`."
-            )
+            raise self._misread("a test cannot follow a test", hint="Join tests with `and`: `x is a and x is b`.")
         if self._kind not in _TEST_ARGUMENTS:
             return Arguments(end, end)
         depth = self._depth
@@ -454,40 +399,3 @@ class Parser:
     def _not_callable(self, node: Expression) -> Misread:
         message = "only filters, tests, methods and the listed functions can be called"
         return Misread(message, node.start, node.end, kind="function")
-
-    def _enter(self) -> None:
-        self._nesting += 1
-        if self._nesting > NESTING_MAX:
-            raise self._misread(f"the expression is nested more than {NESTING_MAX} deep", kind="bound")
-
-    def _deepen(self, depth: int) -> None:
-        self._depth = depth + 1
-        if depth >= DEPTH_MAX:
-            raise self._misread(f"more than {DEPTH_MAX} operations stand one upon the other", kind="bound")
-
-    def _advance(self) -> None:
-        self._index += 1
-        self._kind = self._tokens[self._index][0]
-
-    def _accept(self, kind: str) -> bool:
-        if self._kind != kind:
-            return False
-        self._advance()
-        return True
-
-    def _expect(self, kind: str) -> int:
-        """Takes the token that must stand here and gives its end."""
-        if self._kind != kind:
-            raise self._unexpected(f"`{kind}`")
-        end = self._tokens[self._index][3]
-        self._advance()
-        return end
-
-    def _unexpected(self, expected: str) -> Misread:
-        kind, word, _, _ = self._tokens[self._index]
-        found = f"the end of the tag `{word}`" if kind == "end" else f"`{word[:40]}`"
-        return self._misread(f"expected {expected}, found {found}", hint=_HINTS.get(kind, ""))
-
-    def _misread(self, message: str, *, hint: str = "", kind: str = "syntax") -> Misread:
-        _, _, start, end = self._tokens[self._index]
-        return Misread(message, start, end, hint=hint, kind=kind)

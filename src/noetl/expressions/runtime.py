@@ -1,4 +1,4 @@
-"""What every evaluation stands on: the bounds and the budget, undefined values, host values, and how a value reads as text."""
+"""What every evaluation stands on: the bounds, the budget, undefined values, host values, and the text of a value."""
 
 from collections.abc import Callable, Mapping
 from itertools import islice

@@ -11,7 +11,7 @@ _VARARGS, _VARKEYWORDS = 0x04, 0x08
 
 
 class Bound(Struct, frozen=True, gc=False):
-    """The arguments in the order of the parameters, those left out filled in, and the named ones a function takes freely."""
+    """The arguments in the order of the parameters, the missing ones filled in, and those of any name."""
 
     positional: tuple[Expression, ...]
     named: tuple[tuple[str, Expression], ...] = ()
@@ -19,7 +19,7 @@ class Bound(Struct, frozen=True, gc=False):
 
 class Signature(Struct, frozen=True, gc=False):
     names: tuple[str, ...]
-    defaults: tuple[None | bool | int | float | str, ...]
+    defaults: tuple[bool | int | float | str | None, ...]
     takes_more: bool
     takes_names: bool
 

@@ -1,9 +1,10 @@
-"""Turns the statements of a text template into closures that write its parts. Names they bind live in slots of the frame."""
+"""Turns the statements of a text into closures that write its parts. Names they bind live in slots of the frame."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from noetl.expressions.access import UNSET
+from noetl.expressions.applying import constant_code
 from noetl.expressions.compiler import Compiler
 from noetl.expressions.runtime import Code, Fault, Frame, Spot, charge, elements, kind_of, text_of
 from noetl.expressions.syntax import (
@@ -17,7 +18,6 @@ from noetl.expressions.syntax import (
     Statement,
     Target,
     Text,
-    expressions_in,
 )
 
 OUTPUT_SHIFT = 2
@@ -62,7 +62,7 @@ def _body(compiler: Compiler, body: Body) -> Writer:
 def _statement(compiler: Compiler, statement: Statement) -> Writer:
     match statement:
         case Text():
-            return _emit(compiler.spot(statement), _constant(statement.value))
+            return _emit(compiler.spot(statement), constant_code(statement.value))
         case Output(value=value):
             return _emit(compiler.spot(value), compiler.value(value))
         case If():
@@ -76,10 +76,6 @@ def _statement(compiler: Compiler, statement: Statement) -> Writer:
             block = _block(compiler, body)
             slots = tuple(compiler.scopes.pop().values())
             return _assign(compiler, statement, _fresh(slots, block))
-
-
-def _constant(value: str) -> Code:
-    return lambda frame: value
 
 
 def _emit(spot: Spot, code: Code) -> Writer:
@@ -106,8 +102,7 @@ def _fresh(slots: tuple[int, ...], block: Code) -> Code:
 
 def _choice(compiler: Compiler, choice: If) -> Writer:
     branches = [
-        (None if test is None else compiler.truth(test), _body(compiler, body))
-        for test, body in choice.branches
+        (None if test is None else compiler.truth(test), _body(compiler, body)) for test, body in choice.branches
     ]
 
     def write(frame: Frame, parts: list[str]) -> None:
@@ -221,9 +216,7 @@ def _weight(body: Body) -> int:
             case SetBlock(body=inner):
                 total += _weight(inner)
             case If(branches=branches):
-                total += sum(
-                    _weight(inner) + (0 if test is None else _size(test)) for test, inner in branches
-                )
+                total += sum(_weight(inner) + (0 if test is None else _size(test)) for test, inner in branches)
             case For(items=items, otherwise=inner):
                 total += _size(items) + _weight(inner)
             case Text():
@@ -232,4 +225,4 @@ def _weight(body: Body) -> int:
 
 
 def _size(node: Expression) -> int:
-    return 1 + sum(_size(inner) for inner in expressions_in(node))
+    return 1 + sum(_size(inner) for inner in node.inside())

@@ -6,7 +6,9 @@ from msgspec import Struct
 
 
 class Problem(Struct, frozen=True, gc=False):
-    """What is wrong with a template before any data is seen. `kind` is one of syntax, filter, test, function, method, statement, bound."""
+    """What is wrong with a template before any data is seen.
+
+    `kind` is one of syntax, filter, test, function, method, statement, bound."""
 
     kind: str
     message: str
@@ -19,9 +21,13 @@ class Node(Struct, frozen=True, gc=False):
     start: int
     end: int
 
+    def inside(self) -> "tuple[Expression, ...]":
+        """The expressions directly inside this one, in the order they are written."""
+        return ()
+
 
 class Const(Node, frozen=True, gc=False):
-    value: None | bool | int | float | str
+    value: bool | int | float | str | None
 
 
 class Path(Node, frozen=True, gc=False):
@@ -36,10 +42,16 @@ class Attribute(Node, frozen=True, gc=False):
     name: str
     name_start: int
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.target,)
+
 
 class Item(Node, frozen=True, gc=False):
     target: "Expression"
     key: "Expression"
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.target, self.key)
 
 
 class Slice(Node, frozen=True, gc=False):
@@ -48,10 +60,16 @@ class Slice(Node, frozen=True, gc=False):
     last: "Expression | None"
     step: "Expression | None"
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.target, *(part for part in (self.first, self.last, self.step) if part is not None))
+
 
 class Arguments(Node, frozen=True, gc=False):
     positional: "tuple[Expression, ...]" = ()
     named: "tuple[tuple[str, Expression], ...]" = ()
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return (*self.positional, *(value for _, value in self.named)) if self.named else self.positional
 
 
 class Method(Node, frozen=True, gc=False):
@@ -60,10 +78,16 @@ class Method(Node, frozen=True, gc=False):
     name_start: int
     arguments: Arguments
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.target, *self.arguments.inside())
+
 
 class Function(Node, frozen=True, gc=False):
     name: str
     arguments: Arguments
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return self.arguments.inside()
 
 
 class Filter(Node, frozen=True, gc=False):
@@ -71,6 +95,9 @@ class Filter(Node, frozen=True, gc=False):
     name: str
     name_start: int
     arguments: Arguments
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.target, *self.arguments.inside())
 
 
 class Test(Node, frozen=True, gc=False):
@@ -80,10 +107,16 @@ class Test(Node, frozen=True, gc=False):
     arguments: Arguments
     is_negated: bool
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.target, *self.arguments.inside())
+
 
 class Sign(Node, frozen=True, gc=False):
     operator: str
     operand: "Expression"
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.operand,)
 
 
 class Binary(Node, frozen=True, gc=False):
@@ -91,14 +124,23 @@ class Binary(Node, frozen=True, gc=False):
     left: "Expression"
     right: "Expression"
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.left, self.right)
+
 
 class Concat(Node, frozen=True, gc=False):
     parts: "tuple[Expression, ...]"
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return self.parts
 
 
 class Compare(Node, frozen=True, gc=False):
     first: "Expression"
     rest: "tuple[tuple[str, Expression], ...]"
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.first, *(operand for _, operand in self.rest))
 
 
 class Logic(Node, frozen=True, gc=False):
@@ -107,9 +149,15 @@ class Logic(Node, frozen=True, gc=False):
     operator: str
     parts: "tuple[Expression, ...]"
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return self.parts
+
 
 class Not(Node, frozen=True, gc=False):
     operand: "Expression"
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.operand,)
 
 
 class Choice(Node, frozen=True, gc=False):
@@ -119,13 +167,22 @@ class Choice(Node, frozen=True, gc=False):
     then: "Expression"
     otherwise: "Expression | None"
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return (self.then, self.test) if self.otherwise is None else (self.then, self.test, self.otherwise)
+
 
 class ListOf(Node, frozen=True, gc=False):
     items: "tuple[Expression, ...]"
 
+    def inside(self) -> "tuple[Expression, ...]":
+        return self.items
+
 
 class DictOf(Node, frozen=True, gc=False):
     pairs: "tuple[tuple[Expression, Expression], ...]"
+
+    def inside(self) -> "tuple[Expression, ...]":
+        return tuple(part for pair in self.pairs for part in pair)
 
 
 Expression: TypeAlias = (
@@ -188,36 +245,3 @@ Target: TypeAlias = tuple[str, ...]
 
 Statement: TypeAlias = Text | Output | If | For | Set | SetBlock
 Body: TypeAlias = tuple[Statement, ...]
-
-
-def expressions_in(node: Expression | Arguments) -> "tuple[Expression, ...]":
-    """The expressions directly inside a node, in the order they are written."""
-    match node:
-        case Const() | Path():
-            return ()
-        case Attribute(target=inner) | Sign(operand=inner) | Not(operand=inner):
-            return (inner,)
-        case Item(target=target, key=key):
-            return (target, key)
-        case Slice(target=target, first=first, last=last, step=step):
-            return (target, *(part for part in (first, last, step) if part is not None))
-        case Arguments(positional=positional, named=named):
-            return (*positional, *(value for _, value in named))
-        case (
-            Method(target=target, arguments=given)
-            | Filter(target=target, arguments=given)
-            | Test(target=target, arguments=given)
-        ):
-            return (target, *expressions_in(given))
-        case Function(arguments=given):
-            return expressions_in(given)
-        case Binary(left=left, right=right):
-            return (left, right)
-        case Concat(parts=parts) | Logic(parts=parts) | ListOf(items=parts):
-            return parts
-        case Compare(first=first, rest=rest):
-            return (first, *(operand for _, operand in rest))
-        case Choice(test=test, then=then, otherwise=otherwise):
-            return (then, test) if otherwise is None else (then, test, otherwise)
-        case DictOf(pairs=pairs):
-            return tuple(part for pair in pairs for part in pair)

@@ -1,4 +1,4 @@
-"""The public face of the package: `parse` a text once, then read its problems and names, evaluate it or test it as a guard."""
+"""The public face of the package: `parse` a text once, then read its problems and names, evaluate it or test it."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -84,7 +84,7 @@ class Template:
         return code(Frame(scope))
 
     def test(self, scope: Mapping[str, object]) -> bool:
-        """Whether the guard holds. Undefined is falsy and comparing with it is false; calculating with it is an error."""
+        """Whether the guard holds. Undefined is falsy and comparing with it is false; calculating with it raises."""
         code = self._test
         if code is None:
             code = self._test = self._compile_test()
@@ -139,7 +139,7 @@ def _shape(text: str, tags: list[tuple[str, int, int]]) -> tuple[bool, bool]:
 
 
 def _checked(text: str, node: Expression) -> Code:
-    """Code for a value that leaves the template. One that was built here is measured: it may hold the same data many times."""
+    """Code for a value that leaves the template. One built here is measured: it may hold the same data many times."""
     code = Compiler(text, is_guard=False).value(node)
     if isinstance(node, Path | Attribute | Item | Const):
         return code

@@ -100,9 +100,7 @@ def truncate(
     return kept + tail if killwords else kept.rsplit(" ", 1)[0] + tail
 
 
-def indent(
-    frame: Frame, value: object, width: object = 4, first: object = False, blank: object = False
-) -> str:
+def indent(frame: Frame, value: object, width: object = 4, first: object = False, blank: object = False) -> str:
     words = text(frame, value) + "\n"
     margin = width if isinstance(width, str) else None
     size = len(margin) if margin is not None else max(require_int(width), 0)
@@ -140,7 +138,7 @@ def separator(sep: object) -> str | None:
 def format_(frame: Frame, value: object, *values: object, **named: object) -> str:
     if values and named:
         raise Fault("format takes values or names, not both")
-    return percent(frame, text(frame, value), named if named else list(values))
+    return percent(frame, text(frame, value), named or list(values))
 
 
 def escape(frame: Frame, value: object) -> str:
