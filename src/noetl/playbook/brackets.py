@@ -62,9 +62,7 @@ def explain_open_bracket(failure: Failure) -> SourceProblem | None:
     mark = failure.text[opening]
     closing = _CLOSING[mark]
     line = failure.lines.position(opening)[0]
-    if not failure.found or (
-        failure.line > line and _indent(failure, failure.line) <= _indent(failure, line)
-    ):
+    if not failure.found or (failure.line > line and _indent(failure, failure.line) <= _indent(failure, line)):
         message = f"the {mark} opened here is never closed"
         return failure.report(message, opening, opening + 1, f"add the closing {closing}")
     found = failure.found.strip() or "a line break"

@@ -92,12 +92,7 @@ def decode_block(raw: str, style: Style, indent: int) -> Decoded:
     trailing, at = _blank_lines(raw, at, indent)
     while at < len(raw):
         is_blank = raw[at] in " \t"
-        if (
-            style is Style.FOLDED
-            and leading
-            and leading[0].character == "\n"
-            and not (follows_blank or is_blank)
-        ):
+        if style is Style.FOLDED and leading and leading[0].character == "\n" and not (follows_blank or is_blank):
             leading = [] if trailing else [_Break(" ", leading[0].start, leading[0].end)]
         decoded.add_breaks(leading + trailing)
         follows_blank = is_blank

@@ -46,9 +46,7 @@ class Failure(msgspec.Struct, frozen=True):
                 return number
         return None
 
-    def report(
-        self, message: str, start: int, end: int, hint: str, fix: tuple[Edit, ...] = ()
-    ) -> SourceProblem:
+    def report(self, message: str, start: int, end: int, hint: str, fix: tuple[Edit, ...] = ()) -> SourceProblem:
         return SourceProblem("syntax", message, self.lines.span(start, end), hint, fix)
 
 

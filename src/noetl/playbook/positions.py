@@ -119,9 +119,7 @@ def _edit_plain(source: Source, scalar: Scalar, place: Located, new_text: str, w
 def _reads_as(document: str, text: str) -> bool:
     """Whether the parser finds just this one unquoted scalar in a list."""
     try:
-        events = [
-            event for event in yaml.parse(document, yaml.CSafeLoader) if isinstance(event, yaml.NodeEvent)
-        ]
+        events = [event for event in yaml.parse(document, yaml.CSafeLoader) if isinstance(event, yaml.NodeEvent)]
     except yaml.YAMLError:
         return False
     scalars = [(event.value, event.style) for event in events if isinstance(event, yaml.ScalarEvent)]
@@ -143,17 +141,14 @@ def _edit_quoted(source: Source, scalar: Scalar, place: Located, new_text: str, 
 def _edit_block(source: Source, scalar: Scalar, place: Located, new_text: str, wanted: str) -> Edit | None:
     raw = source.text[scalar.start : scalar.end]
     indent = _indent(raw, scalar.text)
-    if (
-        indent is None
-        or _UNSAFE.search(new_text.replace("\n", ""))
-        or not _keeps_ends(scalar.text, wanted, raw)
-    ):
+    is_inside = place.end <= scalar.start + len(raw.rstrip())
+    if indent is None or not is_inside or _UNSAFE.search(new_text.replace("\n", "")):
         return None
     line_break = "\r\n" if "\r\n" in raw else "\n"
     edit = Edit(place.start, place.end, new_text.replace("\n", line_break + " " * indent))
     new_raw = _edited(source, scalar, edit)
     is_same = _indent(new_raw, wanted) == indent and _decoded_block(new_raw, scalar.style, indent, wanted)
-    return edit if is_same else None
+    return edit if is_same and _keeps_ends(scalar.text, wanted, raw) else None
 
 
 def _keeps_ends(text: str, wanted: str, raw: str) -> bool:

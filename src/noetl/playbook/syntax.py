@@ -36,17 +36,11 @@ def explain_syntax(
     return _in_the_parsers_words(failure)
 
 
-def _failure(
-    error: yaml.MarkedYAMLError, lines: Lines, *, opening: int | None, last: Scalar | None
-) -> Failure:
+def _failure(error: yaml.MarkedYAMLError, lines: Lines, *, opening: int | None, last: Scalar | None) -> Failure:
     shift = 1 if lines.text.startswith(BYTE_ORDER_MARK) else 0
     at = error.problem_mark.index + shift if error.problem_mark is not None else shift
     context = error.context_mark.index + shift if error.context_mark is not None else None
-    if (
-        context is not None
-        and "parsing a flow" in (error.context or "")
-        and lines.text.startswith(("[", "{"), context)
-    ):
+    if context is not None and "parsing a flow" in (error.context or "") and lines.text.startswith(("[", "{"), context):
         opening = context
     return Failure(lines, error.problem or "", at, context, opening, last)
 

@@ -18,7 +18,7 @@ NODES_MAX = 1_000_000
 # Besides the total, nodes may not be packed tighter than real playbooks are: a file that is one huge list
 # of tiny values is refused after a fraction of a second instead of filling the memory first.
 NODES_FREE = 100_000
-BYTES_PER_NODE_MIN = 6
+BYTES_PER_NODE_MIN = 8
 PROBLEMS_MAX = 100
 
 _STYLES = {"": Style.PLAIN, "'": Style.SINGLE, '"': Style.DOUBLE, "|": Style.LITERAL, ">": Style.FOLDED}
@@ -343,9 +343,7 @@ class TreeBuilder:
         hint = "flatten it, or move a part to another playbook"
         return self._refused("depth", message, start, start + 1, hint)
 
-    def _refused(
-        self, kind: str, message: str, start: int, end: int, hint: str, fix: tuple[Edit, ...] = ()
-    ) -> Refused:
+    def _refused(self, kind: str, message: str, start: int, end: int, hint: str, fix: tuple[Edit, ...] = ()) -> Refused:
         return Refused(SourceProblem(kind, message, self.lines.span(start, end), hint, fix))
 
 

@@ -26,9 +26,7 @@ _FLOW_TEMPLATE = re.compile(r"(?<=[\[{,:\s])\{\{.*?\}\}[^,\]}]*")
 
 
 def quote_hint(what: str, value: str) -> str:
-    return (
-        f"quote {what}: {quote(value if len(value) <= _SHOWN_CHARS_MAX else value[:_SHOWN_CHARS_MAX] + '…')}"
-    )
+    return f"quote {what}: {quote(value if len(value) <= _SHOWN_CHARS_MAX else value[:_SHOWN_CHARS_MAX] + '…')}"
 
 
 def explain_template(failure: Failure) -> SourceProblem | None:
