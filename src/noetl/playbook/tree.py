@@ -22,6 +22,7 @@ BYTES_PER_NODE_MIN = 8
 PROBLEMS_MAX = 100
 
 _STYLES = {"": Style.PLAIN, "'": Style.SINGLE, '"': Style.DOUBLE, "|": Style.LITERAL, ">": Style.FOLDED}
+_PLAIN = Style.PLAIN  # looking a member up in its enum costs more than the rest of the comparison
 _SHOWN_CHARS_MAX = 40
 
 
@@ -158,7 +159,7 @@ class TreeBuilder:
             raise self._long_scalar(start, len(text))
         if event.anchor is not None or event.tag is not None:
             start = self._after_properties(start, end)
-        value = resolve_plain(text) if style is Style.PLAIN else text
+        value = resolve_plain(text) if style is _PLAIN else text
         node = Scalar(start, end, self.lines, value, text, style)
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchored(node, size=1, height=0)
