@@ -76,6 +76,11 @@ class Template:
             self._constant = self._find_constant()
         return self._constant
 
+    @property
+    def expression(self) -> Expression | None:
+        """The expression of a guard without problems, for those who read it rather than evaluate it."""
+        return self._expression() if self.is_guard and not self.problems else None
+
     def evaluate(self, scope: Mapping[str, object]) -> object:
         """The value: of its native type for a single expression, else text. Anything undefined is a TemplateError."""
         code = self._value
