@@ -1,21 +1,27 @@
 """Compares a document with the grammar and notes every place where they part.
 
 It says nothing to people: it yields findings, which the rules turn into messages. A wrong node is noted
-once and not entered, so that one mistake is one finding.
+once and not entered, so that one mistake is one finding. Lists of rules are noted too, right or wrong: what
+the order of their items means is more than a shape can say.
 """
 
 from typing import assert_never
 
 import msgspec
 
+from noetl.expressions.template import is_template
 from noetl.playbook import shape
+from noetl.playbook.grammar.policies import ADMIT_RULE, RULE
 from noetl.playbook.grammar.root import KEYCHAIN, PLAYBOOK
-from noetl.playbook.grammar.tasks import SUGAR, TASK_FIELDS
+from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR, TASK_FIELDS, TASK_NAME
 from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.shape import Field, Shape, Type
 from noetl.playbook.vocabulary import Vocabulary
 
 NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+
+RULE_SHAPES = (RULE, ADMIT_RULE, CHOICE_BRANCH)
+"""Items of a list that is read from the top: each has a `when`, or is the `else`."""
 
 
 class UnknownKey(msgspec.Struct, frozen=True):
@@ -62,7 +68,7 @@ class BadName(msgspec.Struct, frozen=True):
 
 
 class BadGuard(msgspec.Struct, frozen=True):
-    """A `when` that is neither a boolean nor text."""
+    """A `when` that is neither a boolean nor a text with a template."""
 
     node: Node
 
@@ -90,9 +96,18 @@ class UnknownKeychainKind(msgspec.Struct, frozen=True):
     node: Scalar
 
 
+class RuleList(msgspec.Struct, frozen=True):
+    """No fault: a list of rules, the key it stands under and the object around it."""
+
+    node: Sequence
+    parent: Mapping
+    field: Field
+    shape: Shape
+
+
 Finding = (
     UnknownKey | MissingKey | WrongType | NotAllowed | OutOfRange | TooFew | BadName | BadGuard
-    | OldWord | InertWord | UnknownKind | UnknownKeychainKind
+    | OldWord | InertWord | UnknownKind | UnknownKeychainKind | RuleList
 )  # fmt: skip
 
 
@@ -107,7 +122,7 @@ def labelled(item: Node) -> tuple[Scalar, Mapping] | None:
     if not isinstance(item, Mapping) or len(item.entries) != 1:
         return None
     entry = item.entries[0]
-    if not isinstance(entry.value, Mapping) or entry.key.text in _TASK_WORDS:
+    if not isinstance(entry.value, Mapping) or entry.key.text in TASK_WORDS:
         return None
     return entry.key, entry.value
 
@@ -117,7 +132,7 @@ def sugar_word(item: Mapping) -> str | None:
     return next((word for word in SUGAR if item.get(word) is not None and item.get("kind") is None), None)
 
 
-_TASK_WORDS = frozenset({field.name for field in TASK_FIELDS} | set(SUGAR) | {"spec", "input"})
+TASK_WORDS = frozenset({field.name for field in TASK_FIELDS} | set(SUGAR) | {"spec", "input"})
 
 
 class _Checker:
@@ -188,6 +203,9 @@ class _Checker:
             return
         if len(node.items) < type_.items_min:
             self.findings.append(TooFew(node, field, type_.items_min))
+        rule = _rule_shape(type_)
+        if rule is not None:
+            self.findings.append(RuleList(node, parent, field, rule))
         for item in node.items:
             self.value(item, type_.of, field, parent, its)
 
@@ -195,6 +213,8 @@ class _Checker:
         if not self.expect(isinstance(node, Mapping), node, field, type_) or not isinstance(node, Mapping):
             return
         for entry in node.entries:
+            if type_.is_named and not is_name(entry.key.text):
+                self.findings.append(BadName(entry.key, field))
             self.value(entry.value, type_.of, field, node, its)
 
     def either(self, node: Node, type_: shape.Either, field: Field, parent: Mapping, its: Shape) -> None:
@@ -206,7 +226,8 @@ class _Checker:
         self.findings.append(WrongType(node, field, type_))
 
     def guard(self, node: Node) -> None:
-        if not isinstance(node, Scalar) or not isinstance(node.value, bool | str):
+        value = node.value if isinstance(node, Scalar) else None
+        if not isinstance(value, bool) and not (isinstance(value, str) and is_template(value)):
             self.findings.append(BadGuard(node))
 
     def scalar(
@@ -236,7 +257,7 @@ class _Checker:
 
     def number(self, node: Scalar, type_: shape.Number, field: Field) -> None:
         value = node.value
-        if isinstance(value, str) and type_.is_template and "{{" in value:
+        if isinstance(value, str) and type_.is_template and _is_one_template(value):
             return
         if isinstance(value, bool) or not isinstance(value, int | float) or (type_.integer and value != value // 1):
             self.findings.append(WrongType(node, field, type_))
@@ -257,12 +278,17 @@ class _Checker:
         named = labelled(item)
         word = sugar_word(item)
         if named is not None:
-            self.findings.append(OldWord("NOE606", named[0], named[1], item, self.vocabulary.any_task))
-            self.task(named[1])
+            self.label(*named, item)
         elif word is not None:
             self.object(item, SUGAR[word])
         else:
             self.task(item)
+
+    def label(self, name: Scalar, body: Mapping, item: Mapping) -> None:
+        self.findings.append(OldWord("NOE606", name, body, item, self.vocabulary.any_task))
+        if not is_name(name.text):
+            self.findings.append(BadName(name, TASK_NAME))
+        self.task(body)
 
     def task(self, node: Mapping) -> None:
         kind = node.get("kind")
@@ -281,6 +307,15 @@ class _Checker:
 
 def is_name(text: str) -> bool:
     return bool(text) and not text[0].isdigit() and NAME_CHARS.issuperset(text)
+
+
+def _rule_shape(type_: shape.Listing) -> Shape | None:
+    found = type_.of.shape() if isinstance(type_.of, shape.Nested) else None
+    return found if any(found is known for known in RULE_SHAPES) else None
+
+
+def _is_one_template(value: str) -> bool:
+    return value.strip().startswith("{{") and value.strip().endswith("}}")
 
 
 def _is_written(node: Scalar, type_: shape.Text) -> bool:
