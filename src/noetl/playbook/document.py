@@ -1,5 +1,8 @@
 """What the checks look at: the source, what the structure check noted, the model, and every template with its place."""
 
+from collections.abc import Callable
+from typing import TypeVar, cast
+
 import msgspec
 
 from noetl.expressions.sites import Site
@@ -8,6 +11,9 @@ from noetl.playbook.model import Playbook
 from noetl.playbook.nodes import Mapping, Node, Scalar, Source
 from noetl.playbook.structure import Finding
 from noetl.playbook.vocabulary import Vocabulary
+
+
+Answer = TypeVar("Answer")
 
 
 class Frame(msgspec.Struct):
@@ -61,12 +67,17 @@ class SetUse(msgspec.Struct, frozen=True):
 
 
 class Notes(msgspec.Struct):
-    """What building the model came across. `origins` maps a model part's identity to its node."""
+    """What building the model came across.
+
+    `origins` maps the identity of a model part to the part, which it so keeps alive, and its node.
+    `plain` are texts that look like templates where none is ever evaluated.
+    """
 
     templates: list[TemplateUse] = []
     sets: list[SetUse] = []
     numbers: list[Scalar] = []
-    origins: dict[int, Mapping] = {}
+    origins: dict[int, tuple[object, Mapping]] = {}
+    plain: list[Scalar] = []
 
 
 class Document(msgspec.Struct):
@@ -76,7 +87,14 @@ class Document(msgspec.Struct):
     findings: list[Finding]
     playbook: Playbook
     notes: Notes
+    answers: dict[Callable[..., object], object] = {}
 
     def node(self, part: object) -> Mapping:
         """The mapping from which a part of the model was made."""
-        return self.notes.origins[id(part)]
+        return self.notes.origins[id(part)][1]
+
+    def once(self, question: "Callable[[Document], Answer]") -> Answer:
+        """The answer to a question that several rules ask, worked out for the first of them."""
+        if question not in self.answers:
+            self.answers[question] = question(self)
+        return cast(Answer, self.answers[question])

@@ -6,6 +6,7 @@ the rest of the file can still be checked.
 
 from noetl.expressions.sites import Site
 from noetl.playbook.document import Document, Frame, Notes, Place
+from noetl.playbook.grammar.root import API_VERSION_V10
 from noetl.playbook.model import (
     Admit,
     AdmitRule,
@@ -26,7 +27,7 @@ from noetl.playbook.model import (
 )
 from noetl.playbook.nodes import Mapping, Scalar, Source
 from noetl.playbook.pipelines import PipelineReader
-from noetl.playbook.reading import Reader, choice, entries, items, mapping, mappings, number, text
+from noetl.playbook.reading import Reader, child, choice, entries, items, mapping, mappings, number, text
 from noetl.playbook.structure import Finding, OldWord, check_structure
 from noetl.playbook.vocabulary import Vocabulary
 
@@ -50,7 +51,8 @@ class _Builder:
 
     def playbook(self, root: Mapping, findings: list[Finding]) -> Playbook:
         head = Place(Frame("the playbook"), "")
-        workflow = tuple(self._step(node) for node in mappings(root, "workflow") if text(node, "step") is not None)
+        steps = [self._step(node) for node in mappings(root, "workflow")]
+        workflow = tuple(step for step in steps if step.name)
         blocks = {name: self._block(name, node) for name, node in _named(root, "workbook")}
         executor = mapping(root, "executor")
         first = workflow[0].name if workflow else ""
@@ -63,7 +65,7 @@ class _Builder:
             executor=self._executor(executor, head.at("executor")),
             workload=self.reader.values(root.get("workload"), None, head.at("workload")),
             workbook=blocks,
-            dialect=_dialect(findings, self.reader.notes),
+            dialect=_dialect(root, findings, self.reader.notes),
         )
 
     def _keychain(self, root: Mapping, place: Place) -> tuple[KeychainEntry, ...]:
@@ -80,11 +82,9 @@ class _Builder:
     def _executor(self, node: Mapping | None, place: Place) -> Executor:
         spec = mapping(node, "spec")
         knobs = self.pipelines.knobs(spec, place.at("spec"))
-        limits = mapping(mapping(spec, "policy"), "limits")
-        result = {"inline_max_bytes": number(limits, "max_payload_bytes")}
-        if result["inline_max_bytes"] is not None:
-            given = knobs.get("result")
-            knobs["result"] = {"inline_max_bytes": int(result["inline_max_bytes"])} | _as_dict(given)
+        bytes_max = number(mapping(mapping(spec, "policy"), "limits"), "max_payload_bytes")
+        if bytes_max is not None:
+            knobs["result"] = {"inline_max_bytes": int(bytes_max)} | _as_dict(knobs.get("result"))
         written = text(node, "profile") or text(node, "kind")
         return Executor(
             profile=Placement(written) if written in iter(Placement) else None,
@@ -94,19 +94,20 @@ class _Builder:
         )
 
     def _requires(self, node: Mapping | None, place: Place) -> object:
-        found = node.get("requires") if node is not None else None
+        found = child(node, "requires")
         return self.reader.value(found, None, place.at("requires")) if found is not None else None
 
     def _step(self, node: Mapping) -> Step:
         name = text(node, "step") or ""
-        place = Place(Frame(f'step "{name}"'), f"workflow/{name}")
+        title = f'step "{name}"' if name else "the step without a name"
+        place = Place(Frame(title), f"workflow/{name}")
         spec = mapping(node, "spec")
         policy = mapping(spec, "policy")
         lifecycle = mapping(policy, "lifecycle")
         given: dict[str, object] = {}
         for word in ("args", "input"):
             given |= self.reader.values(node.get(word), Site.STEP_INPUT, place.at("input"))
-        loop, inside = self.pipelines.loop(mapping(node, "loop"), place)
+        loop, inside = self.pipelines.loop(node.get("loop"), place)
         step = Step(
             name=name,
             desc=text(node, "desc"),
@@ -162,7 +163,7 @@ class _Builder:
     def _block(self, name: str, node: Mapping) -> Block:
         place = Place(Frame(f'workbook block "{name}"'), f"workbook/{name}")
         given = self.reader.values(node.get("input"), Site.WORKBOOK_INPUT, place.at("input"))
-        loop, inside = self.pipelines.loop(mapping(node, "loop"), place)
+        loop, inside = self.pipelines.loop(node.get("loop"), place)
         block = Block(
             name=name,
             desc=text(node, "desc"),
@@ -198,8 +199,10 @@ def _as_dict(value: object) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _dialect(findings: list[Finding], notes: Notes) -> Dialect:
+def _dialect(root: Mapping, findings: list[Finding], notes: Notes) -> Dialect:
     """A document that uses any v10 word is a v10 document."""
+    if text(root, "apiVersion") == API_VERSION_V10:
+        return Dialect.V10
     if any(isinstance(finding, OldWord) and finding.code.startswith(V10_RULES) for finding in findings):
         return Dialect.V10
     if any(use.root in V10_NAMES for template in notes.templates for use in template.template.names):

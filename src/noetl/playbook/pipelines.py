@@ -69,7 +69,7 @@ class PipelineReader:
         else:
             tasks = self._repeat(item, word, name, place)
         for task in tasks:
-            self.reader.notes.origins.setdefault(id(task), item)
+            self.reader.notes.origins.setdefault(id(task), (task, item))
         return tasks
 
     def _choose(self, item: Mapping, name: str, place: Place) -> list[Task]:
@@ -179,13 +179,13 @@ class PipelineReader:
         return Rule(when, then, is_else) if then is not None else None
 
     def _then(self, node: Mapping | None, set_site: Site, place: Place) -> Then | None:
-        directive = text(node, "do")
-        if node is None or directive not in iter(Directive):
+        if node is None:
             return None
+        directive = choice(node, "do", Directive, Directive.CONTINUE)
         delay = self.reader.templated_number(node, "delay", Site.DELAY, place)
         attempts = number(node, "attempts")
         then = Then(
-            do=Directive(directive),
+            do=directive,
             attempts=int(attempts) if attempts is not None else ATTEMPTS_DEFAULT,
             backoff=choice(node, "backoff", Backoff, Backoff.NONE),
             delay=DELAY_DEFAULT_S if delay is None else delay,
@@ -194,7 +194,7 @@ class PipelineReader:
             to=text(node, "to"),
             set=self._then_set(node, set_site, place.at("set")),
         )
-        return self.reader.made_from(node, then)
+        return self.reader.made_from(node, then) if text(node, "do") == directive else None
 
     def _then_set(self, node: Mapping, site: Site, place: Place) -> dict[str, object]:
         return (
@@ -203,21 +203,21 @@ class PipelineReader:
             | self.reader.assignments(node.get("set"), site, place)
         )
 
-    def loop(self, node: Mapping | None, place: Place) -> tuple[Loop | None, Place]:
-        """The loop, and the place inside its innermost iteration."""
-        iterator = text(node, "iterator")
-        given = child(node, "in")
-        if node is None or iterator is None or given is None:
-            return None, place
+    def loop(self, node: Node | None, place: Place) -> tuple[Loop | None, Place]:
+        """The loop, and the place inside its innermost iteration; a broken loop is a loop all the same."""
+        if not isinstance(node, Mapping):
+            return None, place if node is None else place.in_iteration("")
+        iterator = text(node, "iterator") or ""
+        given = node.get("in")
         place = place.at("loop")
         spec = mapping(node, "spec")
         policy = mapping(spec, "policy")
         mode = choice(spec, "mode", LoopMode, choice(policy, "mode", LoopMode, LoopMode.SEQUENTIAL))
-        collection = self.reader.value(given, Site.LOOP_IN, place.at("in"))
+        collection = self.reader.value(given, Site.LOOP_IN, place.at("in")) if given is not None else None
         in_flight = self._max_in_flight(spec, policy, place)
         inside = place.in_iteration(iterator)
         place.frame.is_parallel |= mode is LoopMode.PARALLEL
-        inner, innermost = self.loop(mapping(node, "loop"), inside)
+        inner, innermost = self.loop(node.get("loop"), inside)
         loop = Loop(
             in_=collection,
             iterator=iterator,

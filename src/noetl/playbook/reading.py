@@ -5,6 +5,7 @@ The structure check has already noted it. Templates and `set` targets are noted 
 
 from collections.abc import Iterator
 from enum import StrEnum
+from math import isfinite
 from typing import TypeVar
 
 from noetl.expressions.sites import Site
@@ -14,7 +15,6 @@ from noetl.playbook.model import Guard
 from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 SCOPES = ("ctx", "step", "iter")
-INTEGER_MIN, INTEGER_MAX = -(2**63), 2**64 - 1
 
 Word = TypeVar("Word", bound=StrEnum)
 Part = TypeVar("Part")
@@ -64,10 +64,10 @@ class Reader:
     """Reads values that may hold templates, and keeps notes of them."""
 
     def __init__(self) -> None:
-        self.notes = Notes([], [], [], {})
+        self.notes = Notes()
 
     def made_from(self, node: Mapping, part: Part) -> Part:
-        self.notes.origins[id(part)] = node
+        self.notes.origins[id(part)] = (part, node)
         return part
 
     def value(self, node: Node, site: Site | None, place: Place) -> object:
@@ -105,17 +105,17 @@ class Reader:
     def _scalar(self, node: Scalar, site: Site | None, place: Place) -> bool | int | float | str | None:
         value = node.value
         if isinstance(value, str):
-            if site is not None and is_template(value):
-                self.notes.templates.append(TemplateUse(parse(value), node, site, place))
-        elif isinstance(value, int | float) and not _is_json_number(value):
+            if is_template(value):
+                self._note_template(node, value, site, place)
+        elif isinstance(value, float) and not isfinite(value):
             self.notes.numbers.append(node)
         return value
 
-
-def _is_json_number(value: float) -> bool:
-    if isinstance(value, int):
-        return INTEGER_MIN <= value <= INTEGER_MAX
-    return value - value == 0
+    def _note_template(self, node: Scalar, text: str, site: Site | None, place: Place) -> None:
+        if site is None:
+            self.notes.plain.append(node)
+        else:
+            self.notes.templates.append(TemplateUse(parse(text), node, site, place))
 
 
 def _targets(node: Node | None, scope: str | None) -> Iterator[tuple[str, Entry]]:

@@ -65,9 +65,10 @@ class Listing(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A mapping from names of the author's choice to one type of thing."""
+    """A mapping from keys of the author's choice to one type of thing. `is_named`: the keys are names like a task's."""
 
     of: "Type"
+    is_named: bool = False
 
 
 class Either(msgspec.Struct, frozen=True):

@@ -143,7 +143,10 @@ THEN = shape(
 ELSE = shape(
     "else",
     "What holds when no rule matched.",
-    [Field("then", Nested(lambda: THEN), "What to do.", required=True)],
+    [
+        Field("then", Nested(lambda: THEN), "What to do.", required=True),
+        Field("do", Value(), "The directive stands under `then`.", rule="NOE302"),
+    ],
 )
 
 RULE = shape(

@@ -84,7 +84,7 @@ PLAYBOOK = shape(
         Field("executor", Nested(lambda: EXECUTOR), "Where and how it runs."),
         Field("workload", DATA, "Its parameters and their defaults."),
         Field("workflow", Listing(Nested(lambda: STEP), items_min=1), "Its steps.", required=True),
-        Field("workbook", Table(Nested(lambda: BLOCK)), "Pipelines that tasks call by name."),
+        Field("workbook", Table(Nested(lambda: BLOCK), is_named=True), "Pipelines that tasks call by name."),
         Field("vars", Value(), "An older word.", rule="NOE706"),
     ],
 )

@@ -24,8 +24,10 @@ TASK_SPEC_FIELDS: tuple[Field, ...] = (
     *KNOBS,
 )
 
+TASK_NAME = Field("name", Name(), "The task's name, unique in its pipeline.")
+
 TASK_FIELDS: tuple[Field, ...] = (
-    Field("name", Name(), "The task's name, unique in its pipeline."),
+    TASK_NAME,
     Field("kind", Text(), "The tool.", required=True),
     Field("desc", Text(lenient=True), "What the task is for."),
     Field("auth", Text(is_template=True), "The keychain entry or stored credential to use."),
