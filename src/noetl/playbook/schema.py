@@ -23,7 +23,6 @@ IDENTIFIER = "urn:noetl:playbook"
 V10_RULES = "NOE6"
 """Words with such a rule are accepted, with a warning. Words with any other rule are refused."""
 
-_NAME = "^[A-Za-z_][A-Za-z0-9_]*$"
 _TEMPLATE = r"\{\{"
 _ONE_TEMPLATE = r"""^\s*\{\{(?:"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\{(?!\{)|[^"'{])*\}\}\s*$"""
 _TARGET = rf"^({'|'.join(SCOPES)})(\.|$)"
@@ -81,7 +80,8 @@ class _Writer:
             case shape.Listing():
                 return {"type": "array", "items": self.type(type_.of), "minItems": type_.items_min}
             case shape.Table():
-                return {"type": "object", "additionalProperties": self.type(type_.of)}
+                named: Schema = {"propertyNames": _IS_NAME} if type_.is_named else {}
+                return {"type": "object", "additionalProperties": self.type(type_.of)} | named
             case shape.Either():
                 return {"anyOf": [self.type(option) for option in type_.options]}
             case shape.Pipeline():
@@ -138,7 +138,7 @@ class _Writer:
     def labelled(self) -> Schema:
         doc = "An older form of a task: `- label: {kind: …}` for `- name: label` beside its `kind`."
         body = _described_elsewhere(self.task_reference()) | _deprecated(doc, "NOE606")
-        return {"title": "labelled task", "description": doc, "additionalProperties": body}
+        return {"title": "labelled task", "description": doc, "propertyNames": _IS_NAME, "additionalProperties": body}
 
     def task_reference(self) -> Schema:
         return self.shared("task_by_kind", self.task)
@@ -163,6 +163,11 @@ class _Writer:
             "else": self.reference(otherwise),
         }
 
+
+_IS_NAME: Schema = {
+    "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
+    "patternErrorMessage": "A name has letters, digits and _, and no digit first.",
+}
 
 _IS_LABELLED: Schema = {
     "minProperties": 1,
@@ -242,13 +247,13 @@ def _scalar(type_: shape.Text | shape.Name | shape.Flag | shape.Number | shape.C
         case shape.Text():
             return {"type": ["string", "number", "boolean"] if type_.lenient else "string"}
         case shape.Name():
-            return {"type": "string"} | _pattern(_NAME, "A name has letters, digits and _, and no digit first.")
+            return {"type": "string"} | _IS_NAME
         case shape.Flag():
             return {"type": "boolean"}
         case shape.Number():
             return _number(type_)
         case shape.Choice():
-            return {"enum": list(type_.options)}
+            return {"enum": [str(option) for option in type_.options]}
         case shape.Guard():
             message = "A condition is true, false or exactly one {{ expression }}."
             return {"type": ["boolean", "string"]} | _pattern(_ONE_TEMPLATE, message)
