@@ -1,7 +1,9 @@
 """Diagnostics for people: place, message and code, the source line, a caret, a hint."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from noetl.cli.checking import Checked, Tally
+from noetl.cli.console import Console
 from noetl.playbook.diagnostics import Diagnostic, Span
 from noetl.playbook.lines import Lines
 
@@ -10,6 +12,13 @@ TAB = "    "
 
 Paint = Callable[[str, str], str]
 """Colours a text by a role: error, warning, info, place, caret, hint, code."""
+
+
+def report(all_checked: Iterable[Checked], _tally: Tally, console: Console) -> None:
+    paint = console.paint_data()
+    for checked in all_checked:
+        for found in checked.diagnostics:
+            console.data(render(checked.name, checked.lines, found, paint) + "\n")
 
 
 def plain(text: str, _role: str) -> str:

@@ -1,0 +1,60 @@
+"""Playbooks checked one after the other, and what came of all of them."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from noetl.cli.console import INVALID, OK, USAGE
+from noetl.cli.files import Input, Inputs
+from noetl.playbook.compile import compile_playbook
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.lines import Lines
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """A file and all that was found in it."""
+
+    name: str
+    lines: Lines
+    diagnostics: tuple[Diagnostic, ...]
+
+
+class Tally(msgspec.Struct):
+    """How much was found so far."""
+
+    files: int = 0
+    errors: int = 0
+    warnings: int = 0
+    infos: int = 0
+
+    def add(self, checked: Checked) -> None:
+        severities = [found.severity for found in checked.diagnostics]
+        self.files += 1
+        self.errors += severities.count(Severity.ERROR)
+        self.warnings += severities.count(Severity.WARNING)
+        self.infos += severities.count(Severity.INFO)
+
+
+def check_all(inputs: Iterable[Input], tally: Tally, *, strict: bool) -> Iterator[Checked]:
+    for given in inputs:
+        checked = check(given, strict=strict)
+        tally.add(checked)
+        yield checked
+
+
+def check(given: Input, *, strict: bool = False) -> Checked:
+    compilation = compile_playbook(given.data, given.name)
+    found = compilation.diagnostics
+    return Checked(given.name, compilation.source.lines, _hardened(found) if strict else found)
+
+
+def _hardened(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(
+        msgspec.structs.replace(found, severity=Severity.ERROR) if found.severity is Severity.WARNING else found
+        for found in diagnostics
+    )
+
+
+def exit_code(inputs: Inputs, tally: Tally) -> int:
+    """What could not be read weighs more than a mistake: the answer is not complete."""
+    return USAGE if inputs.failed else INVALID if tally.errors else OK

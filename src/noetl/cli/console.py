@@ -1,0 +1,95 @@
+"""Where a verb reads and writes: data on one stream, talk on the other, colour only where it is wanted."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # the program starts with this file, and typing is slow to import
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+    Paint = Callable[[str, str], str]
+
+OK = 0
+USAGE = 2
+INVALID = 3
+BUG = 70
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+_STYLES = {
+    "error": "1;31",
+    "warning": "1;33",
+    "info": "1;36",
+    "place": "1",
+    "caret": "1;32",
+    "hint": "1;34",
+    "code": "2",
+    "good": "32",
+    "title": "1;4",
+    "strong": "1",
+    "sample": "36",
+    "added": "32",
+    "removed": "31",
+}
+
+
+class Stopped(Exception):
+    """Ends a verb early: the message for the person, and the exit code."""
+
+    def __init__(self, message: str, code: int = USAGE) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+class Console:
+    """The streams of the process. `allows_colour` is the environment's word; `--color` may overrule it."""
+
+    __slots__ = ("_allows_colour", "_choice", "err", "out", "stdin")
+
+    def __init__(self, out: TextIO, err: TextIO, stdin: TextIO, *, allows_colour: bool) -> None:
+        self.out = out
+        self.err = err
+        self.stdin = stdin
+        self._allows_colour = allows_colour
+        self._choice = "auto"
+
+    def choose_colour(self, choice: str) -> None:
+        self._choice = choice
+
+    def data(self, text: str) -> None:
+        self.out.write(text)
+
+    def data_bytes(self, data: bytes) -> None:
+        """To the byte: no translation of line ends, no encoding of the terminal's."""
+        self.out.flush()
+        self.out.buffer.write(data)
+
+    def say(self, text: str) -> None:
+        self.out.flush()
+        self.err.write(f"{text}\n")
+
+    def read_bytes(self, count_max: int) -> bytes:
+        return self.stdin.buffer.read(count_max)
+
+    def flush(self) -> None:
+        self.out.flush()
+        self.err.flush()
+
+    def paint_data(self) -> Paint:
+        return self._paint(self.out)
+
+    def paint_talk(self) -> Paint:
+        return self._paint(self.err)
+
+    def _paint(self, stream: TextIO) -> Paint:
+        wanted = self._choice == "always" or (self._choice == "auto" and self._allows_colour and stream.isatty())
+        return _coloured if wanted else _plain
+
+
+def _coloured(text: str, role: str) -> str:
+    return f"\x1b[{_STYLES[role]}m{text}\x1b[0m" if text else text
+
+
+def _plain(text: str, _role: str) -> str:
+    return text

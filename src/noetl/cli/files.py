@@ -1,0 +1,127 @@
+"""Which files the words of a command mean, and their bytes.
+
+A folder means the playbooks below it, in a stable order; a file named outright is always taken. What cannot be
+read is told and does not keep the others from being read.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import msgspec
+
+from noetl.cli.console import Console
+from noetl.playbook.encoding import FILE_BYTES_MAX
+
+STDIN = "-"
+STDIN_NAME = "<stdin>"
+ENDINGS = (".yaml", ".yml")
+FOLDERS_SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
+NAMES_SHOWN_MAX = 3
+
+_BLOCK_HEAD = re.compile(
+    rb"""(?:\A(?:\xef\xbb\xbf)?|[\r\n])["']?(?:kind["']?\s*:\s*["']?playbook\b|apiVersion["']?\s*:\s*["']?noetl\.io\b)""",
+    re.IGNORECASE,
+)
+_FLOW_HEAD = re.compile(rb"""\A(?:\xef\xbb\xbf)?\s*\{(?s:.)*?\bkind["']?\s*:\s*["']?playbook\b""", re.IGNORECASE)
+
+
+class Input(msgspec.Struct, frozen=True):
+    """A file as it was read. `name` is what people see, `path` where it stands (None: standard input)."""
+
+    name: str
+    data: bytes
+    path: str | None
+
+
+class Inputs:
+    """The files that a command's words mean, read one at a time. `failed`: something could not be read."""
+
+    def __init__(self, words: Sequence[str], console: Console, *, quiet: bool = False) -> None:
+        self.failed = False
+        self._words = words
+        self._console = console
+        self._quiet = quiet
+        self._seen: set[str] = set()
+
+    def __iter__(self) -> Iterator[Input]:
+        for word in self._words:
+            if word == STDIN:
+                yield Input(STDIN_NAME, self._console.read_bytes(FILE_BYTES_MAX + 1), None)
+            elif os.path.isdir(word):
+                yield from self._folder(word)
+            else:
+                yield from self._file(word)
+
+    def _file(self, path: str) -> Iterator[Input]:
+        data = self._read(path) if self._is_new(path) else None
+        if data is not None:
+            yield Input(path, data, path)
+
+    def _folder(self, folder: str) -> Iterator[Input]:
+        others: list[str] = []
+        found = 0
+        for path in walk(folder, self._refuse):
+            data = self._read(path)
+            if data is None:
+                continue
+            if not looks_like_playbook(data):
+                others.append(path)
+                continue
+            found += 1
+            if self._is_new(path):
+                yield Input(path, data, path)
+        self._tell_skipped(others)
+        if not found and not self.failed:
+            self._fail(f"no playbook in {folder}: expected {' or '.join(ENDINGS)} files with `kind: Playbook`")
+
+    def _is_new(self, path: str) -> bool:
+        """Whether this is the first time: a folder and a file in it may both be named."""
+        real = os.path.realpath(path)
+        if real in self._seen:
+            return False
+        self._seen.add(real)
+        return True
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            with open(path, "rb") as file:
+                return file.read(FILE_BYTES_MAX + 1)
+        except OSError as error:
+            self._refuse(error)
+            return None
+
+    def _refuse(self, error: OSError) -> None:
+        reason = (error.strerror or str(error)).lower()
+        self._fail(f"cannot read {error.filename}: {reason}")
+
+    def _fail(self, message: str) -> None:
+        self.failed = True
+        self._console.say(f"noetl: {message}")
+
+    def _tell_skipped(self, paths: Sequence[str]) -> None:
+        if not paths or self._quiet:
+            return
+        more = len(paths) - NAMES_SHOWN_MAX
+        names = ", ".join(paths[:NAMES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
+        self._console.say(f"skipped, not a playbook: {names}")
+
+
+def looks_like_playbook(data: bytes) -> bool:
+    """By the words at its root alone, so that a playbook with broken YAML is found too."""
+    return _BLOCK_HEAD.search(data) is not None or _FLOW_HEAD.search(data) is not None
+
+
+def walk(folder: str, on_error: Callable[[OSError], None]) -> Iterator[str]:
+    """The YAML files below a folder, sorted by name; a folder's own come before those of its folders."""
+    for parent, folders, names in os.walk(folder, onerror=on_error):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOLDERS_SKIPPED)
+        for name in sorted(names):
+            path = name if parent == "." else os.path.join(parent, name)
+            if name.lower().endswith(ENDINGS) and not name.startswith(".") and not _is_device(path):
+                yield path
+
+
+def _is_device(path: str) -> bool:
+    """A pipe or a socket would keep us waiting; a link that leads nowhere is told as a file that is not there."""
+    return os.path.exists(path) and not os.path.isfile(path)

@@ -1,0 +1,108 @@
+"""The program `noetl`: finds the verb, hands it the words, and turns every way to end into an exit code.
+
+It imports almost nothing itself, so that `noetl --help` answers at once.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from noetl import __version__, settings
+from noetl.cli.console import BROKEN_PIPE, BUG, INTERRUPTED, OK, Console, Stopped
+from noetl.cli.verbs import PLANNED, VERBS
+from noetl.errors import closest
+
+OVERVIEW = """\
+NoETL checks playbooks: YAML files that orchestrate APIs, databases and scripts.
+
+usage: noetl VERB [ARGUMENT…]
+
+{verbs}
+
+  noetl VERB --help     the arguments of a verb
+  noetl --version       the version of this program
+
+Exit codes: 0 all is well, 2 a mistake in the command, 3 a mistake in a playbook.
+"""
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """The exit code for these words; those of the process when none are given."""
+    given = list(sys.argv[1:] if words is None else words)
+    console = Console(sys.stdout, sys.stderr, sys.stdin, allows_colour=settings.allows_colour(os.environ))
+    try:
+        return _guarded(given, console)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        _forget_output()
+        return BROKEN_PIPE
+
+
+def _guarded(words: list[str], console: Console) -> int:
+    """The one handler at the top: what a person did wrong is a message, and so is a bug of ours."""
+    try:
+        code = _answer(words, console)
+        console.flush()
+    except Stopped as stopped:
+        console.say(stopped.message)
+        return stopped.code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        if "--debug" in words:
+            raise
+        console.say(f"noetl: a bug in NoETL, not in your playbook: {type(error).__name__}: {error}")
+        console.say("  = run it again with --debug and report what that prints")
+        return BUG
+    return code
+
+
+def _forget_output() -> None:
+    """Nobody reads any more; what is still buffered must not fail again when the interpreter ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _answer(words: list[str], console: Console) -> int:
+    leading, verb, rest = _split(words)
+    if verb == "help" or (verb is None and not {"-V", "--version"} & set(leading)):
+        return _help([word for word in rest if not word.startswith("-")], leading, console)
+    if verb is None:
+        console.data(f"noetl {__version__}\n")
+        return OK
+    return _call(verb, [*leading, *rest], console)
+
+
+def _split(words: list[str]) -> tuple[list[str], str | None, list[str]]:
+    """The options before the verb, the verb, and what follows it."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] == "--color" else 1
+    return words[:at], words[at] if at < len(words) else None, words[at + 1 :]
+
+
+def _help(topics: list[str], leading: list[str], console: Console) -> int:
+    if topics:
+        return _call(topics[0], ["--help"], console)
+    unknown = [word for word in leading if word not in {"-h", "--help", "--debug"}]
+    if unknown:
+        raise Stopped(f'noetl: unknown option "{unknown[0]}"; options stand after the verb\n  = see: noetl --help')
+    console.data(OVERVIEW.format(verbs="\n".join(f"  {name:<11} {summary}" for name, summary, _ in VERBS)))
+    return OK
+
+
+def _call(verb: str, words: list[str], console: Console) -> int:
+    modules = {name: module for name, _, module in VERBS}
+    if verb not in modules:
+        raise Stopped(_unknown(verb))
+    code: int = import_module(modules[verb]).main(words, console)
+    return code
+
+
+def _unknown(verb: str) -> str:
+    if verb in PLANNED:
+        return f'noetl: "{verb}" is planned; this version checks playbooks and does not run them yet'
+    near = closest(verb, [name for name, _, _ in VERBS])
+    meant = f'; did you mean "{near}"?' if near else ""
+    return f'noetl: there is no verb "{verb}"{meant}\n  = the verbs are: {", ".join(name for name, _, _ in VERBS)}'
