@@ -46,6 +46,15 @@ def _tight_places(failure: Failure, pattern: re.Pattern[str]) -> list[int]:
     return found[::-1]
 
 
+def explain_missing_key(failure: Failure) -> SourceProblem | None:
+    content = failure.lines.line_text(failure.line)
+    indent = len(content) - len(content.lstrip())
+    if failure.found != ":" or failure.at != failure.lines.start(failure.line) + indent:
+        return None
+    hint = "write the key before the colon"
+    return failure.report("a colon without a key before it", failure.at, failure.at + 1, hint)
+
+
 def explain_extra_key(failure: Failure) -> SourceProblem | None:
     """A key where the line above already holds a complete value, or no key at all."""
     above, parts = failure.before(failure.line), parts_of(failure.lines, failure.line)
@@ -86,9 +95,9 @@ def explain_indentation(failure: Failure) -> SourceProblem | None:
     if parts is None or failure.at != failure.lines.start(failure.line) + parts.indent or not failure.found:
         return None
     levels = _levels_above(failure)
-    if parts.indent in levels:
+    if not levels or parts.indent in levels:
         return _explain_misplaced(failure, is_item=bool(parts.dashes))
-    shown = " and ".join(map(str, sorted(levels))) or "0"
+    shown = " and ".join(map(str, sorted(levels)))
     message = f"this line is indented by {parts.indent}; the lines above it by {shown}"
     hint = "align it with the line it belongs to"
     return failure.report(message, failure.at, failure.at + 1, hint)

@@ -10,7 +10,6 @@ from noetl.playbook.diagnostics import Edit, Span
 from noetl.playbook.nodes import Scalar, Source, Style
 from noetl.playbook.scalars import escape_double, quote, resolve_plain
 
-_LIST_AND_SCALAR = 4  # the list's start and end, the scalar between
 _BLOCK_BREAKS = frozenset("\n\u2028\u2029")
 _FIRST_RAW = re.compile("[\r\n\x85\u2028\u2029]( *)[^ \r\n\x85\u2028\u2029]")
 _FIRST_TEXT = re.compile("(?:^|[\n\u2028\u2029])( *)[^ \n\u2028\u2029]")
@@ -119,11 +118,11 @@ def _edit_plain(source: Source, scalar: Scalar, place: Located, new_text: str, w
 def _reads_as(document: str, text: str) -> bool:
     """Whether the parser finds just this one unquoted scalar in a list."""
     try:
-        events = [event for event in yaml.parse(document, yaml.CSafeLoader) if isinstance(event, yaml.NodeEvent)]
+        events = list(yaml.parse(document, yaml.CSafeLoader))
     except yaml.YAMLError:
         return False
-    scalars = [(event.value, event.style) for event in events if isinstance(event, yaml.ScalarEvent)]
-    return len(events) == _LIST_AND_SCALAR and scalars == [(text, "")]
+    nodes = [event for event in events if isinstance(event, yaml.NodeEvent)][1:]
+    return [(getattr(node, "value", None), getattr(node, "style", None)) for node in nodes] == [(text, "")]
 
 
 def _edit_quoted(source: Source, scalar: Scalar, place: Located, new_text: str, wanted: str) -> Edit | None:

@@ -56,7 +56,7 @@ def _number(match: re.Match[str], text: str) -> Value:
 
 def quote(text: str) -> str:
     """The text as a quoted YAML scalar on one line, with as few escapes as possible."""
-    if any(character < " " or character in "\x7f\x85\u2028\u2029\ufeff" for character in text):
+    if any(_escaped(character) != character for character in text if character not in '"\\'):
         return f'"{escape_double(text)}"'
     if '"' not in text and "\\" not in text:
         return f'"{text}"'

@@ -17,6 +17,7 @@ from noetl.playbook.layout import (
     explain_indentation,
     explain_inline_list,
     explain_missing_colon,
+    explain_missing_key,
     explain_missing_space,
     explain_tab,
 )
@@ -96,6 +97,7 @@ _EXPLANATIONS: tuple[Callable[[Failure], SourceProblem | None], ...] = (
     explain_open_bracket,
     explain_second_colon,
     explain_missing_space,
+    explain_missing_key,
     explain_missing_colon,
     explain_extra_key,
     explain_indentation,

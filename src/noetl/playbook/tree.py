@@ -226,6 +226,9 @@ class TreeBuilder:
     def _on_alias(self, event: _AliasEvent) -> None:
         start = event.start_mark.index + self._shift
         self._end = end = event.end_mark.index + self._shift
+        if self._in_template:
+            self._add(Scalar(start, end, self.lines, event.anchor, event.anchor, _PLAIN), end)
+            return
         anchored = self._anchors.get(event.anchor)
         if anchored is None:
             name = event.anchor
@@ -244,7 +247,7 @@ class TreeBuilder:
         frame = self._frame
         frame.height = max(frame.height, anchored.height + 1)
         if isinstance(node, Scalar) and frame.index is not None and not frame.has_key:
-            node = Scalar(start, end, self.lines, node.value, node.text, node.style)
+            node = Scalar(start, end, self.lines, node.value, node.text, _PLAIN)
         self._add(node, end)
 
     def _quoting(self, start: int) -> tuple[Edit, ...]:
@@ -281,7 +284,7 @@ class TreeBuilder:
         key = Scalar(node.start, node.end, self.lines, node.text, node.text, node.style)
         if node.text == "":
             message = "the key is missing; expected text before the colon"
-            self._collect("key_type", message, node.start, node.end)
+            self._collect("key_type", message, node.start, node.end, "write the key")
             return key
         message = f"the key {node.text} is {_type_name(node)}; expected text"
         fix = (Edit(node.start, node.end, quote(node.text)),)

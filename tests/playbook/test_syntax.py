@@ -1,0 +1,119 @@
+"""What people get wrong in YAML: the place, the words, and the fix where there is one."""
+
+import pytest
+
+from noetl.playbook.edits import apply_edits
+from noetl.playbook.nodes import SourceProblem
+from noetl.playbook.source import read_source
+
+
+def problem_of(text: str) -> SourceProblem:
+    """The last problem, which is the one that ended the reading."""
+    source, problems = read_source(text, "book.yaml")
+    assert not source.complete
+    return problems[-1]
+
+
+def at(problem: SourceProblem) -> tuple[int, int]:
+    return problem.span.line, problem.span.column
+
+
+FIXED = [
+    ("a: {{ x }}/y", 'a: "{{ x }}/y"', "an unquoted template"),
+    ('a: {{ x["k"] }}  # note', "a: '{{ x[\"k\"] }}'  # note", "an unquoted template"),
+    ("b:\n  - {{ x }} y\n", 'b:\n  - "{{ x }} y"\n', "an unquoted template"),
+    ("a: {% if x %}y{% endif %}", 'a: "{% if x %}y{% endif %}"', "an unquoted template"),
+    ("a: {# c #} b", 'a: "{# c #} b"', "an unquoted template"),
+    ("a: [{{ x }}/b, c]", 'a: ["{{ x }}/b", c]', "an unquoted template"),
+    ("a: {b: {{ x }}/y}", 'a: {b: "{{ x }}/y"}', "an unquoted template"),
+    ("msg: note: this", 'msg: "note: this"', 'a second colon in the unquoted value of "msg"'),
+    ("'k': b: c # d: e", "'k': \"b: c\" # d: e", "a second colon"),
+    ("a: @x", 'a: "@x"', "a value cannot start with @"),
+    ("a: `x`", 'a: "`x`"', "a value cannot start with `"),
+    ("a: %x", 'a: "%x"', "a value cannot start with %"),
+    ("a: *", 'a: "*"', "a value cannot start with *"),
+    ("a: & b", 'a: "& b"', "a value cannot start with &"),
+    ("a: !e!x y", 'a: "!e!x y"', "a value cannot start with !"),
+    ("a: ? b", 'a: "? b"', "a value cannot start with ?"),
+    ("a: ]", 'a: "]"', "a value cannot start with ]"),
+    ("a: *nowhere to go", 'a: "*nowhere to go"', "alias *nowhere has no anchor"),
+    ("a:1\nb: 2", "a: 1\nb: 2", "no space after the colon"),
+    ("a:1\n# so\nc:3\nd: 4", "a: 1\n# so\nc: 3\nd: 4", "no space after the colon"),
+    ("x:\n  -a\n  -b: c", "x:\n  - a\n  - b: c", "no space after the dash"),
+    ('a: "\\d+"', 'a: "\\\\d+"', "\\d is no escape"),
+    ('a: "C:\\Users"', 'a: "C:\\\\Users"', "\\U is not followed by the digits"),
+    ('a: "\\ud800"', 'a: "\\\\ud800"', "\\u is not followed by the digits"),
+    ("\ufeffa: b: c", '\ufeffa: "b: c"', "a second colon"),
+]
+
+
+@pytest.mark.parametrize(("text", "fixed", "message"), FIXED)
+def test_a_mistake_with_one_cure_carries_it(text: str, fixed: str, message: str) -> None:
+    problem = problem_of(text)
+    assert message in problem.message
+    assert problem.hint
+    assert apply_edits(text, problem.fix).text == fixed
+    assert read_source(fixed, "book.yaml")[1] == []
+
+
+EXPLAINED = [
+    ("a:\n\tb: 1", (2, 1), "found a tab in the indentation"),
+    ("a:\n  b: 1\n  \tc: 2", (3, 3), "found a tab in the indentation"),
+    ("a: >\n\tx", (2, 1), "found a tab in the indentation"),
+    ('a: "b\nc: d\n', (1, 4), 'the quote " opened here is never closed'),
+    ("a: 'b\n---\nc'", (1, 4), "the quote ' opened here is never closed"),
+    ("a: 'b\nc: 'd'\ne: 1", (1, 4), "the quote ' opened here ends only on line 2"),
+    ("a: 'it's'", (1, 8), "found text behind the closing quote"),
+    ('a: "x" y', (1, 8), "found text behind the closing quote"),
+    ("a: {b: 1} x", (1, 11), "found text behind the closing }"),
+    ("a: [1, 2\nb: 3", (1, 4), "the [ opened here is never closed"),
+    ("a: {b: 1\n", (1, 4), "the { opened here is never closed"),
+    ("a: [", (1, 4), "the [ opened here is never closed"),
+    ("a: [1, 2}", (1, 9), "found }; expected , or ] for the [ on line 1"),
+    ("a: {\n  b: 1\n  c: 2\n}", (3, 4), "found :; expected , or } for the { on line 1"),
+    ("a: [x: y: z]", (1, 9), "found :; expected , or ] for the [ on line 1"),
+    ("a: {{ x", (1, 4), "an unquoted template that is not closed on its line"),
+    ("a: 1\n  b: 2", (2, 3), 'a key below the value of "a" on line 1'),
+    ("foo\nbar: 1", (1, 1), "line 1 has no colon"),
+    ("a: 1\nfoo\nb: 2", (2, 1), 'found "foo"; expected "key: value"'),
+    ("a: - b", (1, 4), "a list cannot start on the line of its key"),
+    ("  a: 1\n b: 2", (2, 2), "this line is indented by 1; the lines above it by 2"),
+    ("a:\n    b: 1\n  c: 2", (3, 3), "this line is indented by 2; the lines above it by 0 and 4"),
+    ("a:\n  - b\n  c: d", (3, 3), "found a key; expected a list item"),
+    ("a: b\n- c", (2, 1), "found a list item; expected a key"),
+    ("a: |x", (1, 5), "found x behind |; expected the text to begin on the next line"),
+    ("%FOO\na: 1", (1, 1), "a line that starts with % is a directive"),
+    ("%YAML 2.0\n---\na: 1", (1, 1), "expected YAML 1.1 or 1.2"),
+    ("--- a: b", (1, 1), "found a key on the line of ---"),
+    ("a: 1\n...\nb", (3, 1), "the YAML parser stopped at b"),
+    ("[a]: 1\n: 2", (2, 1), "a colon without a key before it"),
+    ("a: " + "x " * 600 + ": y", (1, 1204), "the YAML parser stopped at :"),
+    ("a: {b: c}\n\n" + "# more\n" * 300 + "  d: e", (303, 3), "the YAML parser stopped at d"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "message"), EXPLAINED)
+def test_a_mistake_is_explained_at_its_place(text: str, place: tuple[int, int], message: str) -> None:
+    problem = problem_of(text)
+    assert problem.kind == "syntax"
+    assert message in problem.message
+    assert at(problem) == place
+    assert problem.hint
+
+
+def test_the_entries_before_the_mistake_are_kept() -> None:
+    source, problems = read_source("a: 1\nb: [x, y\nc: 2\n", "book.yaml")
+    assert len(problems) == 1
+    assert source.root is not None
+    assert list(source.root.keys()) == ["a", "b"]
+
+
+def test_a_template_that_breaks_its_line_is_told_once() -> None:
+    _, problems = read_source("a: 1\na: 2\nb: {{ x }}/y\n", "book.yaml")
+    assert [problem.kind for problem in problems] == ["duplicate_key", "syntax"]
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    hint = problem_of("a: {{ x }} " + "y" * 200).hint
+    assert hint is not None
+    assert len(hint) < 100
