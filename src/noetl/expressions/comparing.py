@@ -87,15 +87,16 @@ def compare_pair(spot: Spot, operation: str) -> Pair:
     return pair
 
 
-def one_of(spot: Spot, value: Code, candidates: Sequence[Code], *, is_negated: bool) -> Code:
-    """`value in [a, b]` with the list written out: no list is made, and an undefined candidate is skipped."""
+def one_of(spot: Spot, searched: Code, candidates: Sequence[Code], *, is_negated: bool) -> Code:
+    """`value in [a, b]` with the list written out: in a guard an undefined candidate is skipped."""
 
     def code(frame: Frame) -> object:
-        wanted = value(frame)
+        wanted = searched(frame)
+        values = [candidate(frame) for candidate in candidates]
         if type(wanted) is Undefined:
             return False
         try:
-            found = any(_same(frame, wanted, candidate(frame)) for candidate in candidates)
+            found = any(_same(frame, wanted, value) for value in values)
         except Fault as fault:
             raise spot.fault(fault) from None
         return found is not is_negated

@@ -28,6 +28,14 @@ class Cursor:
         # The depth of the expression parsed last, so that a chain without brackets is bounded as well.
         self._depth = 0
 
+    def _start(self) -> int:
+        """Where the next token begins."""
+        return self._tokens[self._index][2]
+
+    def _end(self) -> int:
+        """Where the token taken last ends. Unlike a node's own end it counts the brackets around it."""
+        return self._tokens[self._index - 1][3]
+
     def _enter(self) -> None:
         self._nesting += 1
         if self._nesting > NESTING_MAX:

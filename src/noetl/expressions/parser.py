@@ -64,7 +64,7 @@ class Parser(Cursor):
             raise self._unexpected("an operator or the end of the tag")
 
     def _listed(self, part: Part | None = None) -> Expression:
-        parse = part or self._expression
+        parse, start = part or self._expression, self._start()
         first = parse()
         if self._kind != ",":
             return first
@@ -75,13 +75,14 @@ class Parser(Cursor):
             items.append(parse())
             depth = max(depth, self._depth)
         self._deepen(depth)
-        return ListOf(first.start, items[-1].end, tuple(items))
+        return ListOf(start, self._end(), tuple(items))
 
     def _without_choice(self) -> Expression:
         return self._binary(1)
 
     def _expression(self) -> Expression:
         self._enter()
+        start = self._start()
         node = self._binary(1)
         while self._accept("if"):
             depth = self._depth
@@ -89,11 +90,12 @@ class Parser(Cursor):
             depth = max(depth, self._depth)
             otherwise = self._expression() if self._accept("else") else None
             self._deepen(max(depth, self._depth))
-            node = Choice(node.start, (otherwise or test).end, test, node, otherwise)
+            node = Choice(start, self._end(), test, node, otherwise)
         self._nesting -= 1
         return node
 
     def _binary(self, power_min: int) -> Expression:
+        start = self._start()
         if self._kind == "not" and power_min <= _NOT:
             node = self._negation()
         else:
@@ -103,35 +105,35 @@ class Parser(Cursor):
             if power < power_min or power == 0:
                 return node
             if power <= _LOGIC_MAX:
-                node = self._logic(node, power)
+                node = self._logic(start, node, power)
             elif power == _COMPARISON:
-                node = self._comparison(node)
+                node = self._comparison(start, node)
             elif power == _CONCAT:
-                node = self._concat(node)
+                node = self._concat(start, node)
             else:
                 operator, depth = self._kind, self._depth
                 self._advance()
                 right = self._binary(power + 1)
                 self._deepen(max(depth, self._depth))
-                node = Binary(node.start, right.end, operator, node, right)
+                node = Binary(start, self._end(), operator, node, right)
 
     def _negation(self) -> Expression:
-        start = self._tokens[self._index][2]
+        start = self._start()
         self._advance()
         self._enter()
         operand = self._binary(_NOT)
         self._nesting -= 1
         self._deepen(self._depth)
-        return Not(start, operand.end, operand)
+        return Not(start, self._end(), operand)
 
-    def _logic(self, first: Expression, power: int) -> Expression:
+    def _logic(self, start: int, first: Expression, power: int) -> Expression:
         operator = self._kind
         parts = self._series(first, operator, power)
-        return Logic(first.start, parts[-1].end, operator, parts)
+        return Logic(start, self._end(), operator, parts)
 
-    def _concat(self, first: Expression) -> Expression:
+    def _concat(self, start: int, first: Expression) -> Expression:
         parts = self._series(first, "~", _CONCAT)
-        return Concat(first.start, parts[-1].end, parts)
+        return Concat(start, self._end(), parts)
 
     def _series(self, first: Expression, operator: str, power: int) -> tuple[Expression, ...]:
         parts, depth = [first], self._depth
@@ -141,7 +143,7 @@ class Parser(Cursor):
         self._deepen(depth)
         return tuple(parts)
 
-    def _comparison(self, first: Expression) -> Expression:
+    def _comparison(self, start: int, first: Expression) -> Expression:
         rest: list[tuple[str, Expression]] = []
         depth = self._depth
         while _POWERS.get(self._kind) == _COMPARISON:
@@ -153,14 +155,14 @@ class Parser(Cursor):
             rest.append((operator, self._binary(_COMPARISON + 1)))
             depth = max(depth, self._depth)
         self._deepen(depth)
-        return Compare(first.start, rest[-1][1].end, first, tuple(rest))
+        return Compare(start, self._end(), first, tuple(rest))
 
     def _unary(self, *, has_filters: bool) -> Expression:
-        if self._kind in ("-", "+"):
-            node = self._members(self._sign())
-        else:
-            node = self._members(self._primary())
-        return self._filtered(node) if has_filters and self._kind in ("|", "is", "(") else node
+        start = self._start()
+        node = self._sign() if self._kind in ("-", "+") else self._primary()
+        if self._kind in (".", "[", "("):
+            node = self._members(start, node)
+        return self._filtered(start, node) if has_filters and self._kind in ("|", "is", "(") else node
 
     def _sign(self) -> Expression:
         operator, _, start, _ = self._tokens[self._index]
@@ -169,7 +171,7 @@ class Parser(Cursor):
         operand = self._unary(has_filters=False)
         self._nesting -= 1
         self._deepen(self._depth)
-        return Sign(start, operand.end, operator, operand)
+        return Sign(start, self._end(), operator, operand)
 
     def _primary(self) -> Expression:
         kind, word, start, end = self._tokens[self._index]
@@ -205,7 +207,7 @@ class Parser(Cursor):
         if len(names) == 1:
             return self._function(root, start)
         name = names.pop()
-        return self._method(Path(start, end - len(name) - 1, root, tuple(names[1:])), name, end - len(name))
+        return self._method(start, Path(start, end - len(name) - 1, root, tuple(names[1:])), name, end - len(name))
 
     def _string(self) -> Expression:
         _, _, start, end = self._tokens[self._index]
@@ -223,7 +225,7 @@ class Parser(Cursor):
             raise Misread(f"cannot read {word[:40]}: {str(error) or 'malformed'}", start, end) from None
 
     def _group(self) -> Expression:
-        start = self._tokens[self._index][2]
+        start = self._start()
         self._advance()
         if self._kind == ")":
             return ListOf(start, self._expect(")"), ())
@@ -232,7 +234,7 @@ class Parser(Cursor):
         return node
 
     def _list(self) -> Expression:
-        start = self._tokens[self._index][2]
+        start = self._start()
         self._advance()
         items, depth = [], 0
         while self._kind != "]":
@@ -245,7 +247,7 @@ class Parser(Cursor):
         return ListOf(start, end, tuple(items))
 
     def _dict(self) -> Expression:
-        start = self._tokens[self._index][2]
+        start = self._start()
         self._advance()
         pairs, depth = [], 0
         while self._kind != "}":
@@ -260,37 +262,37 @@ class Parser(Cursor):
         self._deepen(depth)
         return DictOf(start, end, tuple(pairs))
 
-    def _members(self, node: Expression) -> Expression:
+    def _members(self, start: int, node: Expression) -> Expression:
         while True:
             kind = self._kind
             if kind == ".":
-                node = self._attribute(node)
+                node = self._attribute(start, node)
             elif kind == "[":
-                node = self._subscript(node)
+                node = self._subscript(start, node)
             elif kind == "(":
                 raise self._not_callable(node)
             else:
                 return node
 
-    def _attribute(self, node: Expression) -> Expression:
+    def _attribute(self, start: int, node: Expression) -> Expression:
         self._advance()
-        kind, word, start, end = self._tokens[self._index]
+        kind, word, name_start, end = self._tokens[self._index]
         if kind == "number" and word.isdecimal():
             self._advance()
             self._deepen(self._depth)
-            return Item(node.start, end, node, Const(start, end, int(word)))
+            return Item(start, end, node, Const(name_start, end, int(word)))
         if not word.replace(".", "_").isidentifier() or kind == "string":
             raise self._unexpected("a name behind the dot")
         self._advance()
         for name in word.split("."):
             self._deepen(self._depth)
-            if self._kind == "(" and start + len(name) == end:
-                return self._method(node, name, start)
-            node = Attribute(node.start, start + len(name), node, name, start)
-            start += len(name) + 1
+            if self._kind == "(" and name_start + len(name) == end:
+                return self._method(start, node, name, name_start)
+            node = Attribute(start, name_start + len(name), node, name, name_start)
+            name_start += len(name) + 1
         return node
 
-    def _subscript(self, node: Expression) -> Expression:
+    def _subscript(self, start: int, node: Expression) -> Expression:
         depth = self._depth
         self._advance()
         parts: list[Expression | None] = [None]
@@ -308,13 +310,13 @@ class Parser(Cursor):
         if len(parts) == 1:
             if parts[0] is None:
                 raise self._unexpected("a key or an index")
-            return Item(node.start, self._expect("]"), node, parts[0])
+            return Item(start, self._expect("]"), node, parts[0])
         first, last, step = (*parts, None)[:3]
-        return Slice(node.start, self._expect("]"), node, first, last, step)
+        return Slice(start, self._expect("]"), node, first, last, step)
 
-    def _method(self, target: Expression, name: str, name_start: int) -> Expression:
+    def _method(self, start: int, target: Expression, name: str, name_start: int) -> Expression:
         arguments = self._arguments()
-        method = Method(target.start, arguments.end, target, name, name_start, arguments)
+        method = Method(start, arguments.end, target, name, name_start, arguments)
         self.calls.append(method)
         return method
 
@@ -325,7 +327,7 @@ class Parser(Cursor):
         return function
 
     def _arguments(self) -> Arguments:
-        depth, start = self._depth, self._tokens[self._index][2]
+        depth, start = self._depth, self._start()
         self._advance()
         positional: list[Expression] = []
         named: list[tuple[str, Expression]] = []
@@ -348,39 +350,39 @@ class Parser(Cursor):
         self._deepen(depth)
         return Arguments(start, end, tuple(positional), tuple(named))
 
-    def _filtered(self, node: Expression) -> Expression:
+    def _filtered(self, start: int, node: Expression) -> Expression:
         while True:
             if self._kind == "|":
-                node = self._filter(node)
+                node = self._filter(start, node)
             elif self._kind == "is":
-                node = self._test(node)
+                node = self._test(start, node)
             elif self._kind == "(":
                 raise self._not_callable(node)
             else:
                 return node
 
-    def _filter(self, node: Expression) -> Expression:
+    def _filter(self, start: int, node: Expression) -> Expression:
         self._advance()
-        kind, name, start, end = self._tokens[self._index]
+        kind, name, name_start, end = self._tokens[self._index]
         if kind != "name":
             raise self._unexpected("the name of a filter")
         self._advance()
         self._deepen(self._depth)
         arguments = self._arguments() if self._kind == "(" else Arguments(end, end)
-        node = Filter(node.start, arguments.end, node, name, start, arguments)
+        node = Filter(start, arguments.end, node, name, name_start, arguments)
         self.calls.append(node)
         return node
 
-    def _test(self, node: Expression) -> Expression:
+    def _test(self, start: int, node: Expression) -> Expression:
         self._advance()
         is_negated = self._accept("not")
-        kind, name, start, end = self._tokens[self._index]
+        kind, name, name_start, end = self._tokens[self._index]
         if kind not in ("name", "in"):
             raise self._unexpected("the name of a test")
         self._advance()
         self._deepen(self._depth)
         arguments = self._test_arguments(end)
-        test = Test(node.start, arguments.end, node, name, start, arguments, is_negated)
+        test = Test(start, arguments.end, node, name, name_start, arguments, is_negated)
         self.calls.append(test)
         return test
 
@@ -391,10 +393,10 @@ class Parser(Cursor):
             raise self._misread("a test cannot follow a test", hint="Join tests with `and`: `x is a and x is b`.")
         if self._kind not in _TEST_ARGUMENTS:
             return Arguments(end, end)
-        depth = self._depth
-        argument = self._members(self._primary())
+        depth, start = self._depth, self._start()
+        argument = self._members(start, self._primary())
         self._deepen(max(depth, self._depth))
-        return Arguments(argument.start, argument.end, (argument,))
+        return Arguments(start, self._end(), (argument,))
 
     def _not_callable(self, node: Expression) -> Misread:
         message = "only filters, tests, methods and the listed functions can be called"
