@@ -5,7 +5,8 @@ from noetl.playbook.model import Playbook, RouteMode
 
 _HEAD = (
     '  graph [rankdir=TB, nodesep=0.4, ranksep=0.5, fontname="Helvetica"]',
-    '  node [shape=box, style="rounded,filled", fillcolor="#f8fafc", color="#94a3b8", fontname="Helvetica", fontsize=11]',
+    '  node [shape=box, style="rounded,filled", fillcolor="#f8fafc", color="#94a3b8"]',
+    '  node [fontname="Helvetica", fontsize=11]',
     '  edge [color="#64748b", fontname="Helvetica", fontsize=9, arrowsize=0.7]',
 )
 

@@ -25,9 +25,7 @@ def assign_layers(count: int, pairs: Sequence[Pair], entry: int | None) -> Layer
     return Layers(tuple(_longest_paths(count, forward, entry)), frozenset(back))
 
 
-def _back_lines(
-    count: int, pairs: Sequence[Pair], outgoing: Sequence[Sequence[int]], entry: int | None
-) -> set[int]:
+def _back_lines(count: int, pairs: Sequence[Pair], outgoing: Sequence[Sequence[int]], entry: int | None) -> set[int]:
     """Lines to a box that is still open in a depth-first walk, and all lines into the entry."""
     back = {number for number, (_, target) in enumerate(pairs) if target == entry}
     roots = ([] if entry is None else [entry]) + list(range(count))
@@ -38,9 +36,7 @@ def _back_lines(
     return back
 
 
-def _walk(
-    root: int, pairs: Sequence[Pair], outgoing: Sequence[Sequence[int]], seen: set[int], back: set[int]
-) -> None:
+def _walk(root: int, pairs: Sequence[Pair], outgoing: Sequence[Sequence[int]], seen: set[int], back: set[int]) -> None:
     seen.add(root)
     is_open = {root}
     path = [(root, iter(outgoing[root]))]

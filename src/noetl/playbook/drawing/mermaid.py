@@ -1,4 +1,4 @@
-"""A playbook as a Mermaid flowchart. Ids are numbers, so that a step may be called `end`; text is escaped as entities."""
+"""A playbook as a Mermaid flowchart. Ids are numbers, so that a step may be called `end`."""
 
 from noetl.playbook.drawing.sketch import Box, Line, Style, sketch
 from noetl.playbook.model import Playbook, RouteMode

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right, insort
 from collections.abc import Sequence
+from itertools import pairwise
 
 from noetl.playbook.drawing.ranks import Grid
 
@@ -20,8 +21,10 @@ def order_ranks(grid: Grid) -> Ranks:
     for sweep in range(sweeps):
         if not fewest:
             break
-        ranks = _sweep(ranks, above, range(1, len(ranks))) if sweep % 2 == 0 else _sweep(
-            ranks, below, range(len(ranks) - 2, -1, -1)
+        ranks = (
+            _sweep(ranks, above, range(1, len(ranks)))
+            if sweep % 2 == 0
+            else _sweep(ranks, below, range(len(ranks) - 2, -1, -1))
         )
         crossings = _crossings(ranks, below)
         if crossings < fewest:
@@ -72,7 +75,7 @@ def _centre(item: int, neighbours: Sequence[int], place: dict[int, float]) -> fl
 
 def _crossings(ranks: Ranks, below: Sequence[Sequence[int]]) -> int:
     total = 0
-    for rank, next_rank in zip(ranks, ranks[1:], strict=False):
+    for rank, next_rank in pairwise(ranks):
         place = {item: position for position, item in enumerate(next_rank)}
         passed: list[int] = []
         for item in rank:

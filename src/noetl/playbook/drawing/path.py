@@ -16,11 +16,12 @@ class Path(msgspec.Struct, frozen=True):
     data: str
     label: Dot
     reach: tuple[float, float]
+    has_head: bool = True
 
 
 def number_text(value: float) -> str:
     text = f"{value:.1f}"
-    return text[:-2] if text.endswith(".0") else text
+    return text.removesuffix(".0")
 
 
 def at(dot: Dot) -> str:

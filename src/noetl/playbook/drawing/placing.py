@@ -1,15 +1,15 @@
-"""Gives every item its place. Across: each rank is drawn to its neighbours as far as its order allows. Down: rank by rank."""
+"""Gives every item its place: across as near to its neighbours as the order allows, down rank by rank."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
 from noetl.playbook.drawing.ordering import Ranks
 from noetl.playbook.drawing.ranks import Grid
+from noetl.playbook.drawing.straight import separation, straighten
 
-BETWEEN_BOXES = 36.0
-BETWEEN_OTHERS = 18.0
-GAP_MIN, GAP_MAX = 26.0, 70.0
+GAP_MIN, GAP_MAX = 25.0, 64.0
 _SWEEPS = 14
 _FAINT = 0.01
 
@@ -57,17 +57,15 @@ def _across(grid: Grid, ranks: Ranks) -> list[float]:
         neighbours = both if sweep >= 4 else above if order is down else below
         for number in order:
             _settle(ranks[number], offsets[number], neighbours, x)
+    straighten(grid, ranks, x)
     return x
 
 
 def _offsets(grid: Grid, rank: Sequence[int]) -> list[float]:
     """How far right of the first item each one stands at least."""
     offsets = [0.0][: len(rank)]
-    for left, right in zip(rank, rank[1:], strict=False):
-        one, other = grid.items[left], grid.items[right]
-        are_boxes = one.height > 0 and other.height > 0 and grid.rank_of[left] % 2 == 0
-        space = BETWEEN_BOXES if are_boxes else BETWEEN_OTHERS
-        offsets.append(offsets[-1] + one.width / 2 + one.after + space + other.width / 2)
+    for left, right in pairwise(rank):
+        offsets.append(offsets[-1] + separation(grid, left, right))
     return offsets
 
 
@@ -103,8 +101,8 @@ def _bands(grid: Grid, x: Sequence[float]) -> tuple[Band, ...]:
     """Wide shifts between two ranks get a higher gap, so that curves stay gentle."""
     shifts = [0.0] * len(grid.ranks)
     for upper, lower, _ in grid.links:
-        rank = grid.rank_of[lower]
-        shifts[rank] = max(shifts[rank], abs(x[upper] - x[lower]))
+        into = grid.rank_of[lower]
+        shifts[into] = max(shifts[into], abs(x[upper] - x[lower]))
     bands: list[Band] = []
     top = 0.0
     for number, rank in enumerate(grid.ranks):

@@ -4,6 +4,7 @@ Lines that run far to the same box in the same style share their bends: they joi
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -12,7 +13,9 @@ from noetl.playbook.drawing.layers import Layers, Pair
 BENDS_MAX = 12_000
 """With more bends the longest lines run down the sides instead."""
 
-_STRAIGHT, _NEAR, _PLAIN = 8.0, 3.0, 1.0
+_STRAIGHT = 8.0
+_LOOSE = 0.4
+"""How much less a long line draws its ends than a short one."""
 
 
 class Size(msgspec.Struct, frozen=True, gc=False):
@@ -21,19 +24,23 @@ class Size(msgspec.Struct, frozen=True, gc=False):
 
 
 class Wire(msgspec.Struct, frozen=True):
-    """A line to be laid: `trunk` is the same for lines that may join on their way."""
+    """A line to be laid: `trunk` is the same for lines that may join on their way; `weight` is how much it
+    draws its ends to stand above one another."""
 
     pair: Pair
     label: Size
-    trunk: tuple[int, str]
+    trunk: tuple[int, bool]
+    weight: float = 1.0
 
 
 class Item(msgspec.Struct, frozen=True, gc=False):
-    """Something with a place on a rank. `after` is what it needs to its right besides, such as a line to itself."""
+    """Something with a place on a rank. `after` is what stands to its right, such as a line to itself; `above`
+    what stands out of its top."""
 
     width: float
     height: float
     after: float = 0.0
+    above: float = 0.0
 
 
 class Grid(msgspec.Struct, frozen=True):
@@ -88,7 +95,7 @@ class _Builder:
         self._rank_of = [2 * layer for layer in layers.layer]
         self._links: dict[tuple[int, int], float] = {}
         self._chains: dict[int, tuple[int, ...]] = {}
-        self._trunks: dict[tuple[tuple[int, str], int], int] = {}
+        self._trunks: dict[tuple[tuple[int, bool], int], int] = {}
 
     def lay(self, number: int, wire: Wire) -> None:
         source, target = wire.pair
@@ -96,12 +103,13 @@ class _Builder:
         label = self._add(Item(wire.label.width, wire.label.height), first)
         chain = [source, label, *(self._bend(wire.trunk, rank) for rank in range(first + 1, last)), target]
         self._chains[number] = tuple(chain)
-        ends = {0, len(chain) - 2}
-        for position, (upper, lower) in enumerate(zip(chain, chain[1:], strict=False)):
-            weight = _PLAIN if len(chain) == 3 else _NEAR if position in ends else _STRAIGHT
-            self._links[upper, lower] = self._links.get((upper, lower), 0.0) + weight
+        is_short = len(chain) == 3
+        ends = (0, 1, len(chain) - 2)
+        for position, (upper, lower) in enumerate(pairwise(chain)):
+            pull = wire.weight if is_short else wire.weight * _LOOSE if position in ends else _STRAIGHT
+            self._links[upper, lower] = max(self._links.get((upper, lower), 0.0), pull)
 
-    def _bend(self, trunk: tuple[int, str], rank: int) -> int:
+    def _bend(self, trunk: tuple[int, bool], rank: int) -> int:
         if (trunk, rank) not in self._trunks:
             self._trunks[trunk, rank] = self._add(Item(2.0, 0.0), rank)
         return self._trunks[trunk, rank]

@@ -13,6 +13,7 @@ NAME_MAX = 34
 DESC_MAX = 40
 LABEL_MAX = 38
 _KINDS_MAX = 4
+_CONSTANTS = {"true": "always", "false": "never"}
 _EVENTS = ("step.done", "loop.done", "step.failed")
 
 
@@ -149,6 +150,8 @@ def _bare(guard: Guard | int) -> str:
 def _friendly(guard: Guard) -> str:
     """`event.name == 'step.failed'` is said so often that the event alone says it."""
     text = _bare(guard)
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
     for event in _EVENTS:
         for quote in "'\"":
             text = text.replace(f"event.name == {quote}{event}{quote}", event)

@@ -11,6 +11,7 @@ from noetl.playbook.drawing.paths import LOOP_REACH, LOOP_STEP, lay_lines
 from noetl.playbook.drawing.placing import Places, place_items
 from noetl.playbook.drawing.ranks import Grid, Item, Size, Wire, spread
 from noetl.playbook.drawing.sketch import Box, Line, Sketch, Style, sketch
+from noetl.playbook.drawing.style import STYLE
 from noetl.playbook.drawing.text import bold_width, mono_width, sans_width
 from noetl.playbook.model import Playbook, RouteMode
 
@@ -23,67 +24,9 @@ BADGE_HEIGHT = 16.0
 MARGIN = 28.0
 ENTRY_ROOM = 40.0
 
-_STYLE = """
-svg{background:#fff}
-text{font-family:ui-sans-serif,system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;text-anchor:middle}
-.page{fill:#fff}
-.box rect{fill:#f8fafc;stroke:#94a3b8;stroke-width:1.25}
-.box .shade{fill:#eef2f7;stroke:#b6c2d1}
-.entry rect{stroke:#2563eb;stroke-width:2}
-.name{font-size:14px;font-weight:600;fill:#0f172a}
-.desc{font-size:12px;fill:#475569}
-.kinds,.label text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"Liberation Mono","DejaVu Sans Mono",monospace;font-size:11px}
-.kinds{fill:#64748b}
-.loop{font-size:11px;fill:#7c3aed}
-.line{fill:none;stroke:#64748b;stroke-width:1.5}
-.head{fill:#64748b}
-.failure .line{stroke:#dc2626;stroke-dasharray:6 4}
-.head-failure{fill:#dc2626}
-.label rect{fill:#fff;stroke:#cbd5e1}
-.label text{fill:#334155}
-.failure .label rect{stroke:#fca5a5}
-.failure .label text{fill:#b91c1c}
-.otherwise .label rect{stroke:none}
-.otherwise .label text{fill:#64748b;font-style:italic}
-.badge rect{fill:#e2e8f0;stroke:#94a3b8;stroke-width:1}
-.badge text{font-size:10px;font-weight:600;fill:#334155}
-.inclusive rect{fill:#dbeafe;stroke:#2563eb}
-.inclusive text{fill:#1d4ed8}
-.join rect{fill:#ede9fe;stroke:#7c3aed}
-.join text{fill:#6d28d9}
-.start{fill:#2563eb}
-.end{fill:#f8fafc;stroke:#64748b;stroke-width:1.5}
-.end-dot{fill:#64748b}
-@media (prefers-color-scheme:dark){
-svg{background:#0d1117}
-.page{fill:#0d1117}
-.box rect{fill:#161b22;stroke:#56616f}
-.box .shade{fill:#11161d;stroke:#3d4652}
-.entry rect{stroke:#58a6ff}
-.name{fill:#e6edf3}
-.desc{fill:#a9b4c0}
-.kinds{fill:#8b96a3}
-.loop{fill:#c4a7ff}
-.line{stroke:#7d8794}
-.head{fill:#7d8794}
-.failure .line{stroke:#f87171}
-.head-failure{fill:#f87171}
-.label rect{fill:#0d1117;stroke:#3d4652}
-.label text{fill:#c9d3de}
-.failure .label rect{stroke:#7f3b3b}
-.failure .label text{fill:#fca5a5}
-.otherwise .label text{fill:#8b96a3}
-.badge rect{fill:#21262d;stroke:#56616f}
-.badge text{fill:#c9d3de}
-.inclusive rect{fill:#12284c;stroke:#58a6ff}
-.inclusive text{fill:#93c5fd}
-.join rect{fill:#2a1f4d;stroke:#a78bfa}
-.join text{fill:#c4b5fd}
-.start{fill:#58a6ff}
-.end{fill:#161b22;stroke:#8b96a3}
-.end-dot{fill:#8b96a3}
-}
-"""
+
+_WEIGHTS = {Style.PLAIN: 1.0, Style.OTHERWISE: 1.0, Style.FAILURE: 0.1}
+"""Failures stand aside and leave the straight way to the rest."""
 
 
 class _Frame(msgspec.Struct, frozen=True):
@@ -116,6 +59,7 @@ def _item(box: Box, loops: Sequence[Line]) -> Item:
         width=round(max(BOX_MIN, widest + 2 * PADDING_X)),
         height=max(len(lines) * LINE_HEIGHT + 2 * PADDING_Y, len(loops) * LOOP_STEP * 2),
         after=LOOP_REACH + reach if loops else 0.0,
+        above=BADGE_HEIGHT / 2 if box.joins else 0.0,
     )
 
 
@@ -129,7 +73,9 @@ def _lines(box: Box) -> list[tuple[str, str, float]]:
 
 
 def _wire(line: Line) -> Wire:
-    return Wire((line.source, line.target), _label_size(line), (line.target, line.style))
+    return Wire(
+        (line.source, line.target), _label_size(line), (line.target, line.style is Style.FAILURE), _WEIGHTS[line.style]
+    )
 
 
 def _label_size(line: Line) -> Size:
@@ -147,11 +93,14 @@ def _document(drawing: Sketch, grid: Grid, places: Places, paths: dict[int, Path
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} role="img" aria-label="{summary}">',
         f"<title>{summary}</title>",
-        f"<style>{_STYLE}</style>",
+        f"<style>{STYLE}</style>",
         f"<defs>{_head('head')}{_head('head-failure')}</defs>",
         f'<rect class="page" x="{number_text(frame.left)}" y="{number_text(frame.top)}" {size}/>',
         *(_line(line, path) for line, path in lines),
-        *(_box(each, places.x[number], places.y[number], grid.items[number]) for number, each in enumerate(drawing.boxes)),
+        *(
+            _box(each, places.x[number], places.y[number], grid.items[number])
+            for number, each in enumerate(drawing.boxes)
+        ),
         *(_label(line, path) for line, path in lines if line.label),
         "</svg>",
     ]
@@ -177,8 +126,9 @@ def _head(name: str) -> str:
 
 def _line(line: Line, path: Path) -> str:
     head = "head-failure" if line.style is Style.FAILURE else "head"
+    end = f' marker-end="url(#{head})"' if path.has_head else ""
     return (
-        f'<g class="{line.style}"><path class="line" d="{path.data}" marker-end="url(#{head})">'
+        f'<g class="{line.style}"><path class="line" d="{path.data}"{end}>'
         f"<title>{_escaped(line.tooltip)}</title></path></g>"
     )
 

@@ -5,7 +5,7 @@ ELLIPSIS = "…"
 # Widths in thousandths of the font size, close to Helvetica and Arial, on the generous side for wider fonts.
 _GROUPS = (
     (250, "ijl|'!,.:;`"),
-    (330, "ft()[]{}/\\Ir-\" "),
+    (330, 'ft()[]{}/\\Ir-" '),
     (400, "*°"),
     (560, "sckvxyzJ"),
     (600, "abdeghnopqu0123456789_?$#LT+=<>~^"),

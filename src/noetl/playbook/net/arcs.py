@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from noetl.playbook.model import Step
+from noetl.playbook.net.choices import LOOP_DONE, STEP_DONE, STEP_FAILED
 from noetl.playbook.net.findings import (
     Certainty,
     LoopDoneWithoutLoop,
@@ -14,7 +15,7 @@ from noetl.playbook.net.findings import (
     StepDoneOnLoop,
     UnroutedFailure,
 )
-from noetl.playbook.net.routes import LOOP_DONE, STEP_DONE, STEP_FAILED, Route, mentions
+from noetl.playbook.net.routes import Route, mentions
 from noetl.playbook.net.truth import Fact, Literal
 
 
@@ -25,24 +26,23 @@ def check_arcs(route: Route) -> Iterator[NetFinding]:
         if awaits_wrong_event(route, index):
             kind = LoopDoneWithoutLoop if route.step.loop is None else StepDoneOnLoop
             yield kind(route.step, arc, Certainty.MAY if route.may_take(index, real) else Certainty.MUST)
-        elif not route.choices.table.truths[index].may & real:
+        elif route.choices.is_never_true(index, real):
             yield NeverArc(route.step, arc, _reason(route, index))
-        elif not route.may_take(index, real):
-            yield ShadowedArc(
-                route.step, arc, tuple(route.step.next.arcs[each] for each in _shadows(route, index))
-            )
+        elif route.choices.is_never_taken(index, real):
+            shadows = route.choices.shadows_of(index, real)
+            yield ShadowedArc(route.step, arc, tuple(route.step.next.arcs[each] for each in shadows))
 
 
 def awaits_wrong_event(route: Route, index: int) -> bool:
     """Whether the arc waits for the success that the step never has: `step.done` for a loop step."""
     right, wrong = (STEP_DONE, LOOP_DONE) if route.step.loop is None else (LOOP_DONE, STEP_DONE)
     may = route.choices.table.truths[index].may
-    is_about_wrong = mentions(route.formulas[index], Fact("event.name", wrong))
+    is_about_wrong = mentions(route.choices.formulas[index], Fact("event.name", wrong))
     return is_about_wrong and not may & route.rows_of(right) and bool(may & route.rows_of(wrong))
 
 
 def _reason(route: Route, index: int) -> NeverReason:
-    if route.formulas[index] == Literal(False):
+    if route.choices.formulas[index] == Literal(False):
         return NeverReason.CONSTANT
     may = route.choices.table.truths[index].may
     if not route.success and may & route.rows_of(STEP_DONE):

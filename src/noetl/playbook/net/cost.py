@@ -19,11 +19,11 @@ def worst_case(owner: Step | Block, pipeline: Pipeline) -> WorstCase | None:
     """None where nothing is said: no task runs again."""
     retries = _retries(pipeline)
     attempts = {number: max(then.attempts for then in thens) for number, thens in retries.items()}
-    order = _order(pipeline)
-    repeats = any(len(group) > 1 for group in order)
+    repeats = pipeline.turns_back
     if not retries and not repeats:
         return None
-    busiest = max(attempts, key=lambda number: (attempts[number], -number), default=_first(order))
+    order = _order(pipeline)
+    busiest = max(attempts, key=lambda number: (attempts[number], -number)) if attempts else _first(order)
     return WorstCase(
         owner=owner,
         task=pipeline.tasks[busiest // 2],
@@ -44,6 +44,8 @@ def _retries(pipeline: Pipeline) -> dict[int, list[Then]]:
 
 def _order(pipeline: Pipeline) -> list[list[int]]:
     """The points that may follow one another in a circle, grouped; groups that others lead to come first."""
+    if not pipeline.turns_back:
+        return [[number] for number in sorted(pipeline.reached, reverse=True)]
     return components(sorted(pipeline.reached), lambda number: _onward(pipeline, number))
 
 
@@ -80,9 +82,7 @@ def _longest(pipeline: Pipeline, order: list[list[int]], weights: dict[int, floa
     heaviest: dict[int, float] = {}
     for group in order:
         own = sum(weights.get(number, 0.0) for number in group)
-        later = (
-            heaviest[after] for number in group for after in _onward(pipeline, number) if after not in group
-        )
+        later = (heaviest[after] for number in group for after in _onward(pipeline, number) if after not in group)
         total = own + max(later, default=0.0)
         heaviest.update(dict.fromkeys(group, total))
     return heaviest[0]
@@ -125,5 +125,4 @@ def _delay(then: Then) -> float | None:
     if not isinstance(then.delay, str):
         return then.delay
     value = parse(then.delay).constant
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

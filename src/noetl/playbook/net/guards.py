@@ -28,11 +28,6 @@ _FACTS = frozenset(("event.name", "event.status", "output.status"))
 _MIRRORED = {"==": "==", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-def constant(text: str) -> object:
-    """The value of a template that needs no data, or NOT_CONSTANT."""
-    return parse(text).constant
-
-
 def read_guard(guard: Guard) -> Formula:
     """The formula of a `when`; without one it is always true."""
     if guard is None:
@@ -40,11 +35,15 @@ def read_guard(guard: Guard) -> Formula:
     if isinstance(guard, bool):
         return Literal(guard)
     template = parse(guard)
-    if template.constant is not NOT_CONSTANT:
-        return Literal(bool(template.constant))
-    if template.expression is None:
+    expression = template.expression
+    if expression is None:
         return Condition(guard)
-    return _Reader(guard).formula(template.expression)
+    reader = _Reader(guard)
+    formula = reader.formula(expression)
+    # Whether a template is constant costs more to find out, and one that names something is not.
+    if not reader.has_names and template.constant is not NOT_CONSTANT:
+        return Literal(bool(template.constant))
+    return formula
 
 
 class _Reader:
@@ -52,6 +51,7 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.has_names = False
 
     def formula(self, node: Expression) -> Formula:
         match node:
@@ -65,6 +65,8 @@ class _Reader:
                 return Some(tuple(self.formula(part) for part in parts))
             case Choice():
                 return self._choice(node)
+            case Compare(first=first, rest=((operator, right),)):
+                return self._compare(first, operator, right)
             case Compare(first=first, rest=rest):
                 operands = (first, *(operand for _, operand in rest))
                 return Every(tuple(self._compare(operands[index], *pair) for index, pair in enumerate(rest)))
@@ -84,7 +86,7 @@ class _Reader:
         return Negation(positive) if node.is_negated else positive
 
     def _truthiness(self, node: Expression) -> Formula:
-        name = _dotted(node)
+        name = self._name(node)
         if name == "output.error":
             return IS_ERROR
         return self._about_error(name, Condition(name or self._written(node)))
@@ -92,7 +94,7 @@ class _Reader:
     def _compare(self, left: Expression, operator: str, right: Expression) -> Formula:
         if isinstance(left, Const) and operator in _MIRRORED:
             left, operator, right = right, _MIRRORED[operator], left
-        name = _dotted(left)
+        name = self._name(left)
         fact = _fact(name, operator, right) if name in _FACTS else None
         if fact is not None:
             return fact
@@ -108,10 +110,15 @@ class _Reader:
             return Every((IS_ERROR, condition))
         return condition
 
+    def _name(self, node: Expression) -> str | None:
+        name = _dotted(node)
+        self.has_names |= name is not None
+        return name
+
     def _written(self, node: Expression) -> str:
         if isinstance(node, Const):
             return repr(node.value)
-        return _dotted(node) or self._text[node.start : node.end]
+        return self._name(node) or self._text[node.start : node.end]
 
 
 def _fact(name: str, operator: str, right: Expression) -> Formula | None:

@@ -42,17 +42,17 @@ class _Search:
         self._fan_out = fan_out
         self._depth = depth
         self._share = share
-        self._ways = _success_ways(net, fan_out)
-        self._companions = _companions(net, fan_out, [index for index, _ in self._ways])
+        self._ways = net.success_ways[fan_out]
+        self._companions = _companions(net, fan_out)
         self._marks: dict[int, int] = {}
         self._waiting: dict[int, int] = {}
         self._queue: deque[tuple[int, int]] = deque()
 
     def run(self) -> MeetWithoutJoin | None:
-        for branch, (_, target) in enumerate(self._ways):
-            met = self._arrive(target, branch)
+        for branch, way in enumerate(self._ways):
+            met = self._arrive(way.target, branch)
             if met is not None:
-                return self._finding(target, met, branch)
+                return self._finding(way.target, met, branch)
         for _ in range(self._share):
             if not self._queue and not self._release():
                 return None
@@ -93,7 +93,7 @@ class _Search:
 
     def _finding(self, meeting: int, one: int, other: int) -> MeetWithoutJoin:
         step = self._net.steps[self._fan_out]
-        arcs = (step.next.arcs[self._ways[one][0]], step.next.arcs[self._ways[other][0]])
+        arcs = (step.next.arcs[self._ways[one].index], step.next.arcs[self._ways[other].index])
         return MeetWithoutJoin(step, self._net.steps[meeting], arcs)
 
 
@@ -102,17 +102,11 @@ def _has_effect(step: Step) -> bool:
     return bool(step.tool or step.loop or step.set or step.next.arcs)
 
 
-def _success_ways(net: Net, number: int) -> list[tuple[int, int]]:
-    route = net.routes[number]
-    rows = route.success & ~route.odd
-    return [(way.index, way.target) for way in net.ways[number] if route.may_take(way.index, rows)]
-
-
-def _companions(net: Net, number: int, indexes: Sequence[int]) -> list[int]:
+def _companions(net: Net, number: int) -> list[int]:
     """For each branch, the branches that can be taken together with it. Equal guards are looked at once."""
     route = net.routes[number]
     rows = route.success & ~route.odd
-    guards = [route.choices.taken[index].may & rows for index in indexes]
+    guards = [route.choices.taken[way.index].may & rows for way in net.success_ways[number]]
     members: dict[int, int] = {}
     for branch, guard in enumerate(guards):
         members[guard] = members.get(guard, 0) | 1 << branch

@@ -4,15 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from noetl.playbook.model import Admit, Arc, Playbook, Step
-from noetl.playbook.net.choices import Choices, first_match
+from noetl.playbook.model import Admit, Playbook, Step
+from noetl.playbook.net.choices import Choices, entering_choices
 from noetl.playbook.net.cycles import components, reachable
-from noetl.playbook.net.guards import read_guard
 from noetl.playbook.net.pipeline import Pipeline, build_pipeline
 from noetl.playbook.net.routes import Route, build_route
-from noetl.playbook.net.truth import Case
-
-_ANY: tuple[Case, ...] = ({},)
 
 
 class Way(msgspec.Struct, frozen=True):
@@ -24,24 +20,22 @@ class Way(msgspec.Struct, frozen=True):
 
 
 class Net(msgspec.Struct, frozen=True):
-    """`runs` are the steps that a run may come to and that may be admitted; `reached` includes those denied."""
+    """`runs` are the steps that a run may come to and that may be admitted; `reached` includes those denied.
+
+    `success_ways` are those that a success may take, unlikely ones left out.
+    """
 
     steps: tuple[Step, ...]
     routes: tuple[Route, ...]
     pipelines: tuple[Pipeline, ...]
     admissions: tuple[Choices | None, ...]
     ways: tuple[tuple[Way, ...], ...]
+    success_ways: tuple[tuple[Way, ...], ...]
     reached: frozenset[int]
     runs: frozenset[int]
 
-    def arc(self, way: Way) -> Arc:
-        return self.steps[way.source].next.arcs[way.index]
-
     def after_success(self, number: int) -> list[int]:
-        """The steps that a success of this one may lead to, unlikely ways left out."""
-        route = self.routes[number]
-        rows = route.success & ~route.odd
-        return [way.target for way in self.ways[number] if route.may_take(way.index, rows)]
+        return [way.target for way in self.success_ways[number]]
 
     def components(self) -> list[list[int]]:
         return components(sorted(self.runs), self.after_success)
@@ -64,7 +58,13 @@ def build_net(playbook: Playbook) -> Net:
         return [way.target for way in ways[number] if route.may_take(way.index, rows)]
 
     reached = frozenset(reachable(entry, onward))
-    return Net(steps, routes, pipelines, admissions, ways, reached, reached - denied)
+    success_ways = tuple(_success_ways(route, each) for route, each in zip(routes, ways, strict=True))
+    return Net(steps, routes, pipelines, admissions, ways, success_ways, reached, reached - denied)
+
+
+def _success_ways(route: Route, ways: Sequence[Way]) -> tuple[Way, ...]:
+    rows = route.success & ~route.odd
+    return tuple(way for way in ways if route.may_take(way.index, rows))
 
 
 def may_admit(step: Step, admission: Choices | None) -> bool:
@@ -83,17 +83,13 @@ def must_admit(step: Step, admission: Choices | None) -> bool:
 
 
 def _admission(admit: Admit) -> Choices:
-    return first_match([read_guard(rule.when) for rule in admit.rules], _ANY)
+    return entering_choices(tuple(rule.when for rule in admit.rules))
 
 
 def _ways(steps: Sequence[Step]) -> tuple[tuple[Way, ...], ...]:
     """Arcs to steps that do not exist lead nowhere; of two steps with one name the first is meant."""
     numbers = {step.name: number for number, step in reversed(list(enumerate(steps)))}
     return tuple(
-        tuple(
-            Way(number, index, numbers[arc.step])
-            for index, arc in enumerate(step.next.arcs)
-            if arc.step in numbers
-        )
+        tuple(Way(number, index, numbers[arc.step]) for index, arc in enumerate(step.next.arcs) if arc.step in numbers)
         for number, step in enumerate(steps)
     )

@@ -5,13 +5,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from noetl.playbook.model import Directive, OnUnmatched, Policy, Rule, Task
-from noetl.playbook.net.choices import Choices, first_match
+from noetl.playbook.net.choices import Choices, entering_choices, task_choices
 from noetl.playbook.net.cycles import Spot, Way, reachable
-from noetl.playbook.net.guards import read_guard
-from noetl.playbook.net.truth import Case, Truth
-
-_STATUSES: tuple[Case, ...] = ({"output.status": "ok"}, {"output.status": "error"})
-_ANY: tuple[Case, ...] = ({},)
+from noetl.playbook.net.truth import Truth
 
 
 class Turn(msgspec.Struct, frozen=True):
@@ -47,6 +43,11 @@ class Pipeline(msgspec.Struct, frozen=True):
     def failed(self) -> int:
         return len(self.points) + 1
 
+    @property
+    def turns_back(self) -> bool:
+        """Whether a run may come to a task again by a jump."""
+        return any(turn.directive is Directive.JUMP and turn.way.target <= number for number, turn in self.turns())
+
     def turns(self) -> Iterator[tuple[int, Turn]]:
         """Every turn that a run may take, with the point it starts from."""
         for number in sorted(self.reached):
@@ -80,14 +81,14 @@ class _Builder:
 
     def _entry(self, number: int, policy: Policy | None) -> Point:
         rules = () if policy is None else policy.before
-        choices = _choose(rules, _ANY)
+        choices = entering_choices(tuple(rule.when for rule in rules))
         turns = self._by_rules(number, rules, choices)
         turns.append(Turn(Way(number + 1, choices.none), None, Directive.CONTINUE))
         return Point(choices, tuple(turns), Spot(tuple(turn.way for turn in turns), choices.table.rows), 0)
 
     def _run(self, number: int, policy: Policy | None) -> Point:
         rules = () if policy is None else policy.rules
-        choices = _choose(rules, _STATUSES)
+        choices = task_choices(tuple(rule.when for rule in rules))
         turns = self._by_rules(number, rules, choices)
         turns.extend(self._unmatched(number + 1, policy, choices))
         ok, errors = choices.table.cases
@@ -134,7 +135,3 @@ class _Builder:
             Turn(Way(onward, goes_on), None, Directive.CONTINUE),
             Turn(Way(self._failed, fails), None, Directive.FAIL),
         ]
-
-
-def _choose(rules: Sequence[Rule], cases: Sequence[Case]) -> Choices:
-    return first_match([read_guard(rule.when) for rule in rules], cases)

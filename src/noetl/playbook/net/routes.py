@@ -4,26 +4,10 @@ from collections.abc import Iterable
 
 import msgspec
 
-from noetl.playbook.model import Directive, FailureMode, RouteMode, Step
-from noetl.playbook.net.choices import Choices, all_matches, first_match
-from noetl.playbook.net.guards import read_guard
+from noetl.playbook.model import Directive, FailureMode, Step
+from noetl.playbook.net.choices import ENDINGS, LOOP_DONE, STEP_DONE, STEP_FAILED, Choices, step_choices
 from noetl.playbook.net.pipeline import Pipeline
-from noetl.playbook.net.truth import Case, Every, Fact, Formula, Negation, Some
-
-STEP_DONE, LOOP_DONE, STEP_FAILED = "step.done", "loop.done", "step.failed"
-
-_ENDINGS = tuple(
-    (event, status) for event in (STEP_DONE, LOOP_DONE, STEP_FAILED) for status in ("ok", "error")
-)
-_CASES: tuple[Case, ...] = tuple(
-    {
-        "event.name": event,
-        "event.status": "error" if event == STEP_FAILED else "success",
-        "output.status": status,
-    }
-    for event, status in _ENDINGS
-)
-_ON_SUCCESS = Some((Fact("event.name", STEP_DONE), Fact("event.name", LOOP_DONE)))
+from noetl.playbook.net.truth import Every, Fact, Formula, Negation, Some
 
 Ending = tuple[str, str]
 """The boundary event and the status of the output that comes with it."""
@@ -33,7 +17,6 @@ class Route(msgspec.Struct, frozen=True):
     """`success` and `failure` are the rows that can occur. Those in `odd` occur only in unlikely ways."""
 
     step: Step
-    formulas: tuple[Formula, ...]
     choices: Choices
     success: int
     failure: int
@@ -49,20 +32,17 @@ class Route(msgspec.Struct, frozen=True):
 
     def rows_of(self, event: str) -> int:
         """All rows with this boundary event, whether or not this step can end in it."""
-        blocks = zip(_ENDINGS, self.choices.table.cases, strict=True)
+        blocks = zip(ENDINGS, self.choices.table.cases, strict=True)
         return _union(block for (name, _), block in blocks if name == event)
 
 
 def build_route(step: Step, pipeline: Pipeline) -> Route:
-    formulas = tuple(_ON_SUCCESS if arc.when is None else read_guard(arc.when) for arc in step.next.arcs)
-    choose = first_match if step.next.mode is RouteMode.EXCLUSIVE else all_matches
-    choices = choose(formulas, _CASES)
+    choices = step_choices(tuple(arc.when for arc in step.next.arcs), step.next.mode)
     likely, unlikely = _endings(step, pipeline)
-    rows = dict(zip(_ENDINGS, choices.table.cases, strict=True))
+    rows = dict(zip(ENDINGS, choices.table.cases, strict=True))
     possible = likely | unlikely
     return Route(
         step=step,
-        formulas=formulas,
         choices=choices,
         success=_union(rows[each] for each in possible if each[0] != STEP_FAILED),
         failure=_union(rows[each] for each in possible if each[0] == STEP_FAILED),

@@ -5,7 +5,7 @@ an integer with a bit a row, so that `and`, `or` and `not` are single operations
 Conditions beyond `CONDITIONS_MAX` get no column of their own: they may be either in every row.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -98,8 +98,11 @@ class _Columns:
     """The columns of one truth table. Built, asked and dropped within `tabulate`."""
 
     def __init__(self, formulas: Sequence[Formula], cases: Sequence[Case]) -> None:
-        conditions = list(dict.fromkeys(each for formula in formulas for each in _conditions(formula, cases)))
-        self._known = conditions[:CONDITIONS_MAX]
+        conditions: dict[Condition, None] = {}
+        names = frozenset.intersection(*(frozenset(case) for case in cases))
+        for formula in formulas:
+            _collect(formula, names, conditions)
+        self._known = tuple(conditions)[:CONDITIONS_MAX]
         self._cases = cases
         size = 1 << len(self._known)
         self.every = (1 << size * len(cases)) - 1
@@ -133,6 +136,8 @@ class _Columns:
             if fact.name in case:
                 known |= block
                 yes |= block if case[fact.name] == fact.value else 0
+        if known == self.every:
+            return Truth(yes, yes)
         other = self.truth(fact.condition)
         return Truth(yes | other.may & ~known, yes | other.must & ~known)
 
@@ -178,17 +183,18 @@ def _are_different_texts(one: Condition, other: Condition) -> bool:
     return one.relation == other.relation == "==" and one.is_text and other.is_text
 
 
-def _conditions(formula: Formula, cases: Sequence[Case]) -> Iterator[Condition]:
+def _collect(formula: Formula, facts: frozenset[str], found: dict[Condition, None]) -> None:
+    """Adds the conditions of a formula; `facts` are the names that every case knows."""
     match formula:
-        case Literal():
-            return
         case Condition():
-            yield formula
+            found[formula] = None
         case Fact(name=name):
-            if not all(name in case for case in cases):
-                yield formula.condition
+            if name not in facts:
+                found[formula.condition] = None
         case Negation(part=part):
-            yield from _conditions(part, cases)
+            _collect(part, facts, found)
         case Every(parts=parts) | Some(parts=parts):
             for part in parts:
-                yield from _conditions(part, cases)
+                _collect(part, facts, found)
+        case Literal():
+            pass

@@ -47,6 +47,8 @@ def _never_reason(guard: str | bool | None) -> NeverReason:
 
 
 def _jump_cycles(owner: Step | Block, pipeline: Pipeline) -> Iterator[NetFinding]:
+    if not pipeline.turns_back:
+        return
     spots = [point.spot for point in pipeline.points]
     for cycle in traps(spots, pipeline.reached.__contains__):
         jump = next(_jumps(pipeline, cycle), None)
