@@ -119,6 +119,7 @@ def edited(text: str, old: str, new: str) -> str | None:
         ("a: some text", "text", "#", 'a: "some #"'),
         ("a: some, text", "text", "[x", "a: some, [x"),
         ("a: text", "text", "12", 'a: "12"'),
+        ("a: text", "text", "@x", 'a: "@x"'),
         ("a: text", "ext", "rue", 'a: "true"'),
         ("a: 12", "2", "3", "a: 13"),
         ("a: 12", "2", "x", None),

@@ -72,6 +72,7 @@ EXPLAINED = [
     ("a: [1, 2}", (1, 9), "found }; expected , or ] for the [ on line 1"),
     ("a: {\n  b: 1\n  c: 2\n}", (3, 4), "found :; expected , or } for the { on line 1"),
     ("a: [x: y: z]", (1, 9), "found :; expected , or ] for the [ on line 1"),
+    ("a: 1\n}\n", (2, 1), "a value cannot start with }"),
     ("a: {{ x", (1, 4), "an unquoted template that is not closed on its line"),
     ("a: 1\n  b: 2", (2, 3), 'a key below the value of "a" on line 1'),
     ("foo\nbar: 1", (1, 1), "line 1 has no colon"),
@@ -99,6 +100,10 @@ def test_a_mistake_is_explained_at_its_place(text: str, place: tuple[int, int], 
     assert message in problem.message
     assert at(problem) == place
     assert problem.hint
+
+
+def test_a_stray_character_on_a_line_of_its_own_is_not_quoted() -> None:
+    assert problem_of("a: 1\n}\n").fix == ()
 
 
 def test_the_entries_before_the_mistake_are_kept() -> None:

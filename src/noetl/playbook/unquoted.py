@@ -78,5 +78,5 @@ def explain_special_start(failure: Failure) -> SourceProblem | None:
         return None
     first = parts.value[0]
     message = f"a value cannot start with {first} unless it is quoted; {first} is {_SPECIAL[first]}"
-    hint = quote_hint("the value", parts.value)
-    return failure.report(message, parts.start, parts.end, hint, parts.quoting)
+    fix = parts.quoting if parts.key or parts.dashes else ()
+    return failure.report(message, parts.start, parts.end, quote_hint("the value", parts.value), fix)
