@@ -77,14 +77,13 @@ class Console:
         self.err.flush()
 
     def paint_data(self) -> Paint:
-        return self._paint(self.out)
+        return _coloured if self.has_colour(self.out) else _plain
 
     def paint_talk(self) -> Paint:
-        return self._paint(self.err)
+        return _coloured if self.has_colour(self.err) else _plain
 
-    def _paint(self, stream: TextIO) -> Paint:
-        wanted = self._choice == "always" or (self._choice == "auto" and self._allows_colour and stream.isatty())
-        return _coloured if wanted else _plain
+    def has_colour(self, stream: TextIO) -> bool:
+        return self._choice == "always" or (self._choice == "auto" and self._allows_colour and stream.isatty())
 
 
 def _coloured(text: str, role: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from noetl.cli.console import Console
+from noetl.cli.console import Console, Stopped
 from noetl.playbook.encoding import FILE_BYTES_MAX
 
 STDIN = "-"
@@ -47,7 +47,7 @@ class Inputs:
     def __iter__(self) -> Iterator[Input]:
         for word in self._words:
             if word == STDIN:
-                yield Input(STDIN_NAME, self._console.read_bytes(FILE_BYTES_MAX + 1), None)
+                yield _standard_input(self._console)
             elif os.path.isdir(word):
                 yield from self._folder(word)
             else:
@@ -85,15 +85,13 @@ class Inputs:
 
     def _read(self, path: str) -> bytes | None:
         try:
-            with open(path, "rb") as file:
-                return file.read(FILE_BYTES_MAX + 1)
+            return _contents(path)
         except OSError as error:
             self._refuse(error)
             return None
 
     def _refuse(self, error: OSError) -> None:
-        reason = (error.strerror or str(error)).lower()
-        self._fail(f"cannot read {error.filename}: {reason}")
+        self._fail(unreadable(error))
 
     def _fail(self, message: str) -> None:
         self.failed = True
@@ -105,6 +103,26 @@ class Inputs:
         more = len(paths) - NAMES_SHOWN_MAX
         names = ", ".join(paths[:NAMES_SHOWN_MAX]) + (f" and {more} more" if more > 0 else "")
         self._console.say(f"skipped, not a playbook: {names}")
+
+
+def read_one(word: str, console: Console) -> Input:
+    """The one file that a word names."""
+    if word == STDIN:
+        return _standard_input(console)
+    try:
+        return Input(word, _contents(word), word)
+    except OSError as error:
+        raise Stopped(f"noetl: {unreadable(error)}") from None
+
+
+def unreadable(error: OSError) -> str:
+    return f"cannot read {error.filename}: {reason(error)}"
+
+
+def reason(error: OSError) -> str:
+    """What the operating system says, as part of a sentence."""
+    text = error.strerror or str(error)
+    return text[:1].lower() + text[1:]
 
 
 def looks_like_playbook(data: bytes) -> bool:
@@ -120,6 +138,16 @@ def walk(folder: str, on_error: Callable[[OSError], None]) -> Iterator[str]:
             path = name if parent == "." else os.path.join(parent, name)
             if name.lower().endswith(ENDINGS) and not name.startswith(".") and not _is_device(path):
                 yield path
+
+
+def _standard_input(console: Console) -> Input:
+    return Input(STDIN_NAME, console.read_bytes(FILE_BYTES_MAX + 1), None)
+
+
+def _contents(path: str) -> bytes:
+    """At most a byte more than a playbook may have, so that a huge file costs nothing."""
+    with open(path, "rb") as file:
+        return file.read(FILE_BYTES_MAX + 1)
 
 
 def _is_device(path: str) -> bool:

@@ -46,7 +46,7 @@ COMMAND = Command(
 )
 
 
-class Arguments(Shared, frozen=True):
+class Arguments(Shared, frozen=True, kw_only=True):
     files: tuple[str, ...] = (".",)
     output: str = "text"
     strict: bool = False

@@ -1,0 +1,27 @@
+"""`noetl fix`: the automatic fixes that diagnostics carry, applied to the text."""
+
+from collections.abc import Sequence
+
+from noetl.cli.arguments import Command, Operand, Takes, read_arguments
+from noetl.cli.console import OK, Console
+from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
+from noetl.playbook.fixes import apply_fixes
+
+COMMAND = Command(
+    "fix",
+    "Applies the automatic fixes. Prints the result; files are changed with --write only.",
+    Operand("files", "files, folders, or - for standard input", Takes.FILE, required=True, many=True),
+    OPTIONS,
+    ("noetl fix daily.yaml --diff", "noetl fix playbooks/ --write", "noetl fix - < daily.yaml > better.yaml"),
+)
+WORDS = Words("fix", "fixed", "problem", "left")
+
+
+def main(words: Sequence[str], console: Console) -> int:
+    arguments = read_arguments(COMMAND, words, console, Arguments)
+    return Rewriting(WORDS, fix, arguments, console).run() if arguments else OK
+
+
+def fix(text: str) -> Rewritten:
+    fixed = apply_fixes(text)
+    return Rewritten(fixed.text, len(fixed.applied), fixed.left)
