@@ -214,6 +214,12 @@ def test_tags_of_collections_are_found_too() -> None:
     assert [problem.span.line for problem in problems_of("a: !t [1]\nb: !t\n  c: 1\nd: &x !t {}\n")] == [1, 2, 4]
 
 
+def test_the_tag_of_a_first_key_is_not_that_of_its_mapping() -> None:
+    source, problems = read_source("a: &m # note\n  &k !<x,y> b: 1\nc: *k\n", "book.yaml")
+    assert [problem.span for problem in problems] == [Span(2, 6, 2, 12)]
+    assert plain_data(source.root or root_of("a: 0")) == {"a": {"b": 1}, "c": "b"}
+
+
 def test_enough_problems_end_the_reading() -> None:
     source, problems = read_source("a: 1\n" * 100_000, "book.yaml")
     assert len(problems) == PROBLEMS_MAX + 1

@@ -1,8 +1,10 @@
 """The parser's events become a tree of nodes, without recursion, bounded in nesting, size and expansion."""
 
+import re
 from collections.abc import Callable
 from typing import Protocol
 
+import msgspec
 import yaml
 
 from noetl.playbook.diagnostics import Edit
@@ -22,6 +24,8 @@ BYTES_PER_NODE_MIN = 8
 PROBLEMS_MAX = 100
 
 _STYLES = {"": Style.PLAIN, "'": Style.SINGLE, '"': Style.DOUBLE, "|": Style.LITERAL, ">": Style.FOLDED}
+_BLANK = re.compile("(?:[ \t\r\n\x85\u2028\u2029]++|#[^\r\n\x85\u2028\u2029]*+)*+")
+_PROPERTY = re.compile("!<[^>]*>|[^ \t\r\n\x85\u2028\u2029,\\[\\]{}]*+")
 _PLAIN = Style.PLAIN  # looking a member up in its enum costs more than the rest of the comparison
 _SHOWN_CHARS_MAX = 40
 
@@ -81,15 +85,12 @@ class _Frame:
         self.has_key = False
 
 
-class _Anchored:
+class _Anchored(msgspec.Struct, frozen=True, gc=False):
     """What an alias stands for, with its size and height once all aliases inside it are expanded."""
 
-    __slots__ = ("height", "node", "size")
-
-    def __init__(self, node: Node | None, *, size: int, height: int) -> None:
-        self.node = node
-        self.size = size
-        self.height = height
+    node: Node | None
+    size: int
+    height: int
 
 
 class TreeBuilder:
@@ -158,11 +159,11 @@ class TreeBuilder:
         if len(text) > SCALAR_CHARS_MAX:
             raise self._long_scalar(start, len(text))
         if event.anchor is not None or event.tag is not None:
-            start = self._after_properties(start, end)
+            start = self._after_properties(event, start, end)
         value = resolve_plain(text) if style is _PLAIN else text
         node = Scalar(start, end, self.lines, value, text, style)
         if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchored(node, size=1, height=0)
+            self._anchors[event.anchor] = _Anchored(node, 1, 0)
         self._add(node, end)
 
     def _on_mapping_start(self, event: _StartEvent) -> None:
@@ -178,11 +179,11 @@ class TreeBuilder:
         if len(self._stack) >= DEPTH_MAX:
             raise self._deep(start)
         if event.anchor is not None or event.tag is not None:
-            start = self._after_properties(start, len(self.text))
+            start = self._after_properties(event, start, len(self.text))
         frame = _Frame(start=start, flow=event.flow_style, mapping=mapping, before=self._nodes)
         if event.anchor is not None:
             frame.anchor = event.anchor
-            self._anchors[event.anchor] = _Anchored(None, size=0, height=0)
+            self._anchors[event.anchor] = _Anchored(None, 0, 0)
         self._stack.append(self._frame)
         self._frame = frame
         self._nodes += 1
@@ -203,7 +204,7 @@ class TreeBuilder:
         node = self._finished(frame, max(end, frame.start))
         if frame.anchor is not None:
             size = self._nodes - frame.before
-            self._anchors[frame.anchor] = _Anchored(node, size=size, height=frame.height)
+            self._anchors[frame.anchor] = _Anchored(node, size, frame.height)
         self._add(node, end)
 
     def _finished(self, frame: _Frame, end: int) -> Node:
@@ -296,15 +297,15 @@ class TreeBuilder:
         hint = "keep one of the two; only the first was read"
         self._collect("duplicate_key", message, key.start, key.end, hint)
 
-    def _after_properties(self, start: int, end: int) -> int:
+    def _after_properties(self, event: _ScalarEvent | _StartEvent, start: int, end: int) -> int:
         """Where the node itself begins, behind its anchor and tag; a tag is a problem of its own."""
-        text = self.text
-        while start < end and text[start] in "&!# \t\r\n\x85\u2028\u2029":
-            stop = _property_end(text, start, end)
-            if text[start] == "!":
+        for _ in range((event.anchor is not None) + (event.tag is not None)):
+            start = _end_of(_BLANK, self.text, start, end)
+            stop = _end_of(_PROPERTY, self.text, start, end)
+            if self.text.startswith("!", start):
                 self._tag(start, stop)
             start = stop
-        return min(start, end)
+        return _end_of(_BLANK, self.text, start, end)
 
     def _tag(self, start: int, end: int) -> None:
         found = shorten(self.text[start:end])
@@ -367,13 +368,7 @@ def _type_name(node: Scalar) -> str:
             return "a number"
 
 
-def _property_end(text: str, start: int, end: int) -> int:
-    """The end of the anchor, tag, comment or single blank that begins at `start`."""
-    first, stop = text[start], start + 1
-    if first == "#":
-        while stop < end and text[stop] not in "\r\n\x85\u2028\u2029":
-            stop += 1
-    elif first in "&!":
-        while stop < end and text[stop] not in " \t\r\n\x85\u2028\u2029,[]{}":
-            stop += 1
-    return stop
+def _end_of(pattern: re.Pattern[str], text: str, start: int, end: int) -> int:
+    match = pattern.match(text, start, end)
+    assert match is not None  # these patterns also match nothing
+    return match.end()
