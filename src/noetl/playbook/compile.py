@@ -1,17 +1,21 @@
 """Text in, playbook and diagnostics out: the one door to the compiler."""
 
+from collections.abc import Iterable
 from collections.abc import Mapping as Lookup
 
 import msgspec
 
 from noetl.playbook.diagnostics import Diagnostic, Severity, Span
 from noetl.playbook.document import Document
-from noetl.playbook.model import Playbook
+from noetl.playbook.model import Block, Playbook, Step
 from noetl.playbook.nodes import Source, SourceProblem
 from noetl.playbook.parse import parse_document
-from noetl.playbook.rules import RULES
+from noetl.playbook.rules import RULES, size
 from noetl.playbook.source import read_source
 from noetl.playbook.vocabulary import Vocabulary
+
+DIAGNOSTICS_MAX = 500
+"""What a file is told at most. Errors go before warnings, and the last diagnostic counts what was left out."""
 
 
 class Compilation(msgspec.Struct, frozen=True):
@@ -23,10 +27,14 @@ class Compilation(msgspec.Struct, frozen=True):
     document: Document | None
 
     def source_map(self) -> Lookup[str, Span]:
-        """Where each template of the playbook stands in the file, by its path in the model."""
+        """Where each step, task and template stands in the file, by its path in the model.
+
+        A task that was generated stands where what generated it does.
+        """
         if self.document is None:
             return {}
-        return {use.place.path: use.node.span for use in self.document.notes.templates}
+        templates = {use.place.path: use.node.span for use in self.document.notes.templates}
+        return _places(self.document) | templates
 
 
 def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None = None) -> Compilation:
@@ -36,9 +44,9 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
     if source.complete and source.root is not None:
         document = parse_document(source, source.root, vocabulary or Vocabulary())
         found.extend(_check(document))
-    diagnostics = tuple(sorted(set(found), key=lambda diagnostic: (diagnostic.span, diagnostic.code)))
-    is_sound = document is not None and not any(found.severity is Severity.ERROR for found in diagnostics)
-    return Compilation(source, diagnostics, document.playbook if document and is_sound else None, document)
+    is_sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in found)
+    playbook = document.playbook if document is not None and is_sound else None
+    return Compilation(source, _bounded(set(found)), playbook, document)
 
 
 def _source_diagnostics(problems: list[SourceProblem]) -> list[Diagnostic]:
@@ -48,3 +56,34 @@ def _source_diagnostics(problems: list[SourceProblem]) -> list[Diagnostic]:
 
 def _check(document: Document) -> list[Diagnostic]:
     return [found for rule in RULES if rule.check is not None for found in rule.check(document)]
+
+
+def _bounded(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """In the order of the file; of too many the gravest first ones and a last one that counts the others."""
+    ordered = sorted(found, key=_place)
+    if len(ordered) <= DIAGNOSTICS_MAX:
+        return tuple(ordered)
+    gravest = sorted(ordered, key=_gravity)
+    kept, cut = gravest[:DIAGNOSTICS_MAX], gravest[DIAGNOSTICS_MAX:]
+    message = f"{len(cut):,} more problems are not shown; a file is told {DIAGNOSTICS_MAX} at most"
+    last = Diagnostic(size.RULE.code, cut[0].severity, message, kept[-1].span, "correct those above first")
+    return (*sorted(kept, key=_place), last)
+
+
+def _place(diagnostic: Diagnostic) -> tuple[Span, str]:
+    return diagnostic.span, diagnostic.code
+
+
+def _gravity(diagnostic: Diagnostic) -> int:
+    return list(Severity).index(diagnostic.severity)
+
+
+def _places(document: Document) -> dict[str, Span]:
+    playbook = document.playbook
+    owners: list[tuple[str, Step | Block]] = [(f"workflow/{step.name}", step) for step in playbook.workflow]
+    owners += [(f"workbook/{block.name}", block) for block in playbook.workbook.values()]
+    found = {}
+    for path, owner in owners:
+        found[path] = document.node(owner).span
+        found |= {f"{path}/tool/{task.name}": document.node(task).span for task in owner.tool}
+    return found

@@ -2,30 +2,32 @@
 
 from collections.abc import Iterator
 
-from noetl.errors import closest
-from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
+from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Arc, Step
+from noetl.playbook.nodes import Scalar
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.written import step_names, unclear_names
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    names = [step.name for step in document.playbook.workflow]
-    known = set(names)
+    names = step_names(document)
+    known = {*names, *unclear_names(document)}
+    spelling = Spelling(names)
     for step in document.playbook.workflow:
         for arc in step.next.arcs:
-            if arc.step not in known:
-                yield _report(document, step, arc, names)
+            target = document.node(arc).get("step")
+            if arc.step not in known and isinstance(target, Scalar):
+                yield _report(step, arc, target, spelling)
 
 
-def _report(document: Document, step: Step, arc: Arc, names: list[str]) -> Diagnostic:
-    target = document.node(arc).get("step")
-    assert target is not None
+def _report(step: Step, arc: Arc, target: Scalar, spelling: Spelling) -> Diagnostic:
     message = f'step "{step.name}" has an arc to "{arc.step}", which is not a step'
-    near = closest(arc.step, names)
+    near = spelling.nearest(arc.step)
     if near is None:
-        return RULE.at(target, message, f"add a step of that name, or use one of: {', '.join(names[:12])}")
-    return RULE.at(target, f'{message}; did you mean "{near}"?', fix=[Edit(target.start, target.end, near)])
+        return RULE.at(target, message, f"add a step of that name, or use one of: {spelling.shown}")
+    return RULE.at(target, f'{message}; did you mean "{near}"?', fix=respell(target, near))
 
 
 RULE = Rule("NOE203", "dangling-arc", Severity.ERROR, check)

@@ -2,32 +2,40 @@
 
 from collections.abc import Iterator
 
-from noetl.errors import closest
-from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
+from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.nodes import Scalar
+from noetl.playbook.rules.advice import NONE, Advice, advice
+from noetl.playbook.rules.policy_shape import is_of_bare_rule
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import respell
+from noetl.playbook.rules.wording import listed
 from noetl.playbook.structure import UnknownKey
+from noetl.playbook.tree import shorten
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    read = _read_inputs(document)
-    for finding in document.findings:
-        if isinstance(finding, UnknownKey) and not (_is_input(finding) and finding.key.text in read):
-            yield _report(finding)
+    unknown = [finding for finding in document.findings if isinstance(finding, UnknownKey)]
+    read = _read_inputs(document) if unknown else frozenset()
+    for finding in unknown:
+        is_own = _is_input(finding) and finding.key.text in read
+        if not is_own and not is_of_bare_rule(finding):
+            yield _report(finding, document.once(advice).get(id(finding.key), NONE))
 
 
-def _report(finding: UnknownKey) -> Diagnostic:
-    key, words = finding.key, finding.shape.words
-    message = f'unknown key "{key.text}" in {finding.shape.title}'
+def _report(finding: UnknownKey, known: Advice) -> Diagnostic:
+    key, possible = finding.key, _possible(finding.shape.words)
+    message = f'unknown key "{shorten(key.text)}" in {finding.shape.title}'
     if _is_label(finding):
         return RULE.at(key, message, f"to name the task write `name: {key.text}`")
     if key.text == "<<":
         return RULE.at(key, message, "merge keys are not part of YAML 1.2: write the keys out")
-    near = closest(key.text, [word for word in words if finding.parent.get(word) is None])
-    if near is not None:
-        return RULE.at(key, f'{message}; did you mean "{near}"?', _possible(words), [Edit(key.start, key.end, near)])
-    return RULE.at(key, message, _possible(words))
+    if known.place is not None:
+        return RULE.at(key, f"{message}; it belongs {known.place}", possible)
+    if known.word is None:
+        return RULE.at(key, message, possible)
+    fix = respell(key, known.word) if known.is_near else []
+    return RULE.at(key, f'{message}; did you mean "{known.word}"?', possible, fix)
 
 
 def _is_input(finding: UnknownKey) -> bool:
@@ -51,7 +59,7 @@ def _is_label(finding: UnknownKey) -> bool:
 
 
 def _possible(words: list[str]) -> str:
-    return f"keys possible here: {', '.join(words)}" if words else "no keys are possible here"
+    return f"keys possible here: {listed(words)}" if words else "no keys are possible here"
 
 
 RULE = Rule("NOE101", "unknown-key", Severity.ERROR, check)

@@ -1,0 +1,206 @@
+"""What an unknown key was meant to be: another word, or the same word at another place.
+
+Other rules ask it too, so that what is only misspelt is not reported as missing.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from noetl.errors import closest
+from noetl.playbook import shape
+from noetl.playbook.document import Document
+from noetl.playbook.grammar.root import PLAYBOOK
+from noetl.playbook.grammar.tasks import SUGAR
+from noetl.playbook.nodes import Mapping
+from noetl.playbook.shape import Shape, Type
+from noetl.playbook.structure import UnknownKey
+from noetl.playbook.vocabulary import Vocabulary
+
+ADVICE_MAX = 500
+"""Unknown keys beyond this many get no advice: it would cost time and nobody reads it."""
+
+DEPTH_MAX = 4
+CLIMB_MAX = 2
+
+SYNONYMS = {
+    "id": ("step", "name"),
+    "name": ("step",),
+    "title": ("desc", "description"),
+    "description": ("desc",),
+    "desc": ("description",),
+    "comment": ("desc", "description"),
+    "steps": ("workflow",),
+    "tasks": ("tool", "workflow"),
+    "task": ("tool",),
+    "tools": ("tool",),
+    "type": ("kind",),
+    "uses": ("kind",),
+    "tool": ("kind",),
+    "if": ("when",),
+    "condition": ("when",),
+    "otherwise": ("else",),
+    "default": ("else",),
+    "parameters": ("workload", "params", "input"),
+    "variables": ("workload", "input"),
+    "inputs": ("input", "workload"),
+    "with": ("input",),
+    "env": ("input",),
+    "secrets": ("keychain",),
+    "credentials": ("keychain", "auth"),
+    "credential": ("auth",),
+    "target": ("step", "to"),
+    "goto": ("to", "step"),
+    "to": ("step",),
+    "for_each": ("loop",),
+    "foreach": ("loop",),
+    "items": ("in",),
+    "over": ("in",),
+    "as": ("iterator",),
+    "item": ("iterator",),
+    "concurrency": ("max_in_flight",),
+    "parallelism": ("max_in_flight",),
+    "max_concurrency": ("max_in_flight",),
+    "retries": ("attempts",),
+    "max_retries": ("attempts",),
+    "max_attempts": ("attempts",),
+    "wait": ("delay",),
+    "sleep": ("delay",),
+    "interval": ("delay",),
+    "action": ("do",),
+    "uri": ("url",),
+    "endpoint": ("url",),
+    "verb": ("method",),
+    "payload": ("json",),
+    "sql": ("command",),
+    "statement": ("command",),
+    "source": ("code", "script"),
+    "cmd": ("script",),
+    "connection": ("dsn",),
+    "playbook": ("path",),
+    "block": ("task",),
+    "max_rounds": ("max",),
+}
+"""What people call things elsewhere, and what they may mean here."""
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """`word` may replace the key; `place` says where the key belongs; `under` is the key beside it that would hold it.
+
+    `is_near`: the word is a matter of spelling, so the key can be replaced without asking.
+    """
+
+    word: str | None = None
+    place: str | None = None
+    under: str | None = None
+    is_near: bool = False
+
+
+NONE = Advice()
+
+
+def advice(document: Document) -> dict[int, Advice]:
+    """By the identity of the key's node."""
+    unknown = [finding for finding in document.findings if isinstance(finding, UnknownKey)][:ADVICE_MAX]
+    if not unknown:
+        return {}
+    places = _Places(document.vocabulary)
+    return {id(finding.key): _advise(finding, places) for finding in unknown}
+
+
+def meant(document: Document) -> frozenset[tuple[int, str]]:
+    """Pairs of a mapping's identity and a key that it lacks only because another word stands for it."""
+    known = document.once(advice)
+    pairs: set[tuple[int, str]] = set()
+    for finding in document.findings:
+        found = known.get(id(finding.key)) if isinstance(finding, UnknownKey) else None
+        if found is not None and isinstance(finding, UnknownKey):
+            pairs |= {(id(finding.parent), word) for word in (found.word, found.under) if word is not None}
+    return frozenset(pairs)
+
+
+def _advise(finding: UnknownKey, places: "_Places") -> Advice:
+    key, parent = finding.key.text, finding.parent
+    free = [word for word in finding.shape.words if parent.get(word) is None]
+    synonym = next((word for word in SYNONYMS.get(key.lower(), ()) if word in free), None)
+    if synonym is not None:
+        return Advice(word=synonym)
+    moved = places.below(key, finding.shape, parent) or places.above(key, finding.shape)
+    if moved is not None:
+        return moved
+    near = closest(key, free)
+    return Advice(word=near, is_near=True) if near is not None else NONE
+
+
+class _Places:
+    """The grammar seen from any shape: what stands below it and what stands around it."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._children: dict[int, list[tuple[str, Shape]]] = {}
+        self._parents: dict[int, Shape] = {}
+        self._vocabulary = vocabulary
+        self._visit()
+
+    def _visit(self) -> None:
+        waiting = [PLAYBOOK]
+        while waiting:
+            at = waiting.pop()
+            if id(at) in self._children:
+                continue
+            below = [(name, child) for name, field in _usable(at) for child in self._inside(field.type)]
+            self._children[id(at)] = below
+            for _, child in below:
+                self._parents.setdefault(id(child), at)
+            waiting += [child for _, child in below]
+
+    def _inside(self, type_: Type) -> Iterator[Shape]:
+        match type_:
+            case shape.Nested():
+                yield self._vocabulary.spec(type_.shape())
+            case shape.Listing():
+                yield from self._inside(type_.of)
+            case shape.Either():
+                for option in type_.options:
+                    yield from self._inside(option)
+            case shape.Pipeline():
+                yield from (*self._vocabulary.tasks.values(), self._vocabulary.any_task, *SUGAR.values())
+            case _:
+                pass
+
+    def below(self, key: str, at: Shape, parent: Mapping | None = None) -> Advice | None:
+        """The nearest place inside `at` that has the key; of several those whose way has been begun."""
+        level: list[tuple[str, Shape]] = [("", at)]
+        seen = {id(at)}
+        for _ in range(DEPTH_MAX):
+            level = [(f"{path}.{name}", child) for path, above in level for name, child in self._fresh(above, seen)]
+            paths = list(dict.fromkeys(path[1:] for path, child in level if key in child.words))
+            if paths:
+                begun = [path for path in paths if parent is not None and parent.get(path.split(".")[0]) is not None]
+                chosen = begun or paths
+                shown = " or ".join(f"`{path}`" for path in chosen)
+                return Advice(place=f"under {shown}", under=chosen[0].split(".")[0])
+        return None
+
+    def above(self, key: str, at: Shape) -> Advice | None:
+        """The nearest place around `at`, the whole playbook excepted, that has the key."""
+        around = self._parents.get(id(at))
+        for steps in range(1, CLIMB_MAX + 1):
+            if around is None or around is PLAYBOOK:
+                return None
+            if key in around.words:
+                return Advice(place=f"in the {around.title}, {'one level' if steps == 1 else 'two levels'} up")
+            beside = self.below(key, around)
+            if beside is not None:
+                return Advice(place=f"{beside.place} of the {around.title}")
+            around = self._parents.get(id(around))
+        return None
+
+    def _fresh(self, at: Shape, seen: set[int]) -> Iterator[tuple[str, Shape]]:
+        for name, child in self._children.get(id(at), []):
+            if id(child) not in seen:
+                seen.add(id(child))
+                yield name, child
+
+
+def _usable(at: Shape) -> Iterator[tuple[str, shape.Field]]:
+    return ((name, field) for name, field in at.fields.items() if field.rule is None and not field.inert)

@@ -1,0 +1,22 @@
+"""Two steps of one name."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.nodes import Node
+from noetl.playbook.rules.rule import Rule
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    first: dict[str, Node] = {}
+    for step in document.playbook.workflow:
+        node = document.node(step)
+        name = node.get("step") or node
+        other = first.setdefault(step.name, name)
+        if other is not name:
+            message = f'step "{step.name}" is already on line {other.line}; step names are unique'
+            yield RULE.at(name, message, "rename one of them, and the arcs that lead to it")
+
+
+RULE = Rule("NOE201", "duplicate-step", Severity.ERROR, check)

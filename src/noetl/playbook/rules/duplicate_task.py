@@ -1,0 +1,24 @@
+"""Two tasks of one name in a pipeline."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.nodes import Scalar
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.written import pipelines, title
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    for tasks in document.once(pipelines):
+        first: dict[str, Scalar] = {}
+        for task in tasks:
+            if task.name is None or task.is_generated:
+                continue
+            other = first.setdefault(task.task.name, task.name)
+            if other is not task.name:
+                message = f'{title(task.owner)} already has a task "{task.task.name}" on line {other.line}'
+                yield RULE.at(task.name, message, "rename one of them, and the jumps that lead to it")
+
+
+RULE = Rule("NOE202", "duplicate-task", Severity.ERROR, check)

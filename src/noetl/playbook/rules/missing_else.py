@@ -1,0 +1,66 @@
+"""A task policy that says nothing for the case that no rule matches."""
+
+from collections.abc import Iterator
+
+from noetl.expressions.template import parse
+from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.grammar.policies import RULE as TASK_RULE
+from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence, Source, Style
+from noetl.playbook.rules.conditions import rule_lists
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.structure import RuleList
+
+MESSAGE = "these rules have no `else`: an output that none of them matches goes on as `continue`, errors too"
+HINT = "say what then happens:\n- else:\n    then: { do: continue }"
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    for rules in rule_lists(document):
+        is_task_policy = rules.shape is TASK_RULE and rules.field.name == "rules"
+        if is_task_policy and rules.parent.get("on_unmatched") is None and not any(map(_takes_all, rules.node.items)):
+            key = rules.parent.key("rules")
+            yield RULE.at(key or rules.node, MESSAGE, HINT, _else_below(document.source, rules))
+
+
+def _takes_all(item: Node) -> bool:
+    """Whether nothing is left for an `else`; what is no rule at all is given the benefit of the doubt."""
+    if not isinstance(item, Mapping) or item.get("else") is not None:
+        return True
+    when = item.get("when")
+    if not isinstance(when, Scalar):
+        return False
+    return when.value is True or (isinstance(when.value, str) and parse(when.value).constant is True)
+
+
+def _else_below(source: Source, rules: RuleList) -> list[Edit]:
+    """The `else` as lines of their own below the last rule, where the list is written as lines."""
+    last = _last_line(source, rules.node)
+    if last is None:
+        return []
+    indent = " " * (rules.node.column - 1)
+    line_break = "\r\n" if source.text.startswith("\r\n", last) else "\n"
+    return [Edit(last, last, f"{line_break}{indent}- else:{line_break}{indent}    then: {{ do: continue }}")]
+
+
+def _last_line(source: Source, node: Sequence) -> int | None:
+    """The end of the line on which a block list ends; None where more than a comment follows on it."""
+    if node.flow or not node.items or _ends_in_block(node):
+        return None
+    line = node.end_line
+    end = source.lines.start(line) + len(source.lines.line_text(line))
+    rest = source.text[node.end : end].strip()
+    return end if not rest or rest.startswith("#") else None
+
+
+def _ends_in_block(node: Node) -> bool:
+    """Whether the last value is a block of text, whose end depends on what follows."""
+    while not isinstance(node, Scalar):
+        below = [entry.value for entry in node.entries] if isinstance(node, Mapping) else node.items
+        if not below:
+            return False
+        node = below[-1]
+    return node.style is Style.LITERAL or node.style is Style.FOLDED
+
+
+RULE = Rule("NOE306", "missing-else", Severity.WARNING, check)

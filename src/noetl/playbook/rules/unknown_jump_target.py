@@ -1,0 +1,59 @@
+"""A jump to a task that is not in the same pipeline."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.model import Directive, Then
+from noetl.playbook.nodes import Scalar
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.written import WrittenTask, pipelines, title
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    homes = _homes(document)
+    for tasks in document.once(pipelines):
+        names = [task.task.name for task in tasks]
+        known, spelling, sugar = set(names), Spelling(names), _sugar(tasks)
+        for task, then in _jumps(tasks):
+            target = document.node(then).get("to")
+            if isinstance(target, Scalar) and target.text not in known:
+                yield _report(task, target, spelling, sugar.get(target.text), homes.get(target.text))
+
+
+def _homes(document: Document) -> dict[str, str]:
+    """Of every name one pipeline that has a task of that name."""
+    return {task.task.name: title(task.owner) for tasks in document.once(pipelines) for task in tasks}
+
+
+def _sugar(tasks: list[WrittenTask]) -> dict[str, str]:
+    """The first generated task of each `choose`, `while` and `until`, by the name of the whole."""
+    first: dict[str, str] = {}
+    for task in tasks:
+        if task.is_generated and task.name is not None:
+            first.setdefault(task.name.text, task.task.name)
+    return first
+
+
+def _jumps(tasks: list[WrittenTask]) -> Iterator[tuple[WrittenTask, Then]]:
+    for task in tasks:
+        policy = task.task.policy
+        if policy is not None and not task.is_generated:
+            thens = (rule.then for rule in (*policy.before, *policy.rules))
+            yield from ((task, then) for then in thens if then.do is Directive.JUMP)
+
+
+def _report(task: WrittenTask, target: Scalar, spelling: Spelling, entry: str | None, home: str | None) -> Diagnostic:
+    message = f'task "{task.task.name}" jumps to "{target.text}", which is not a task of {title(task.owner)}'
+    if entry is not None:
+        return RULE.at(target, message, f'it begins with the task "{entry}": jump there', respell(target, entry))
+    if home is not None:
+        return RULE.at(target, message, f"{home} has such a task, but a jump stays in its pipeline; use an arc")
+    near = spelling.nearest(target.text)
+    if near is None:
+        return RULE.at(target, message, f"use one of: {spelling.shown}")
+    return RULE.at(target, f'{message}; did you mean "{near}"?', fix=respell(target, near))
+
+
+RULE = Rule("NOE205", "unknown-jump-target", Severity.ERROR, check)

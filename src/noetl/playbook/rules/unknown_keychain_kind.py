@@ -1,0 +1,28 @@
+"""A keychain kind that does not exist."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.structure import UnknownKeychainKind
+from noetl.playbook.tree import shorten
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    kinds = Spelling(list(document.vocabulary.keychain_kinds))
+    return (_report(finding, kinds) for finding in document.findings if isinstance(finding, UnknownKeychainKind))
+
+
+def _report(finding: UnknownKeychainKind, kinds: Spelling) -> Diagnostic:
+    node = finding.node
+    message = f'unknown keychain kind "{shorten(node.text)}"'
+    hint = f"keychain kinds: {kinds.shown}"
+    near = kinds.nearest(node.text)
+    if near is None:
+        return RULE.at(node, message, hint)
+    return RULE.at(node, f'{message}; did you mean "{near}"?', hint, respell(node, near))
+
+
+RULE = Rule("NOE113", "unknown-keychain-kind", Severity.ERROR, check)

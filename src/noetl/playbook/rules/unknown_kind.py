@@ -1,0 +1,43 @@
+"""A tool kind that does not exist."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.structure import UnknownKind
+from noetl.playbook.tree import shorten
+
+ELSEWHERE = {
+    "shell": "script",
+    "bash": "script",
+    "command": "script",
+    "postgresql": "postgres",
+    "sql": "postgres",
+    "rest": "http",
+    "request": "http",
+    "https": "http",
+    "sub_playbook": "playbook",
+    "secret": "secrets",
+}
+"""What other tools call a kind."""
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    kinds = Spelling(list(document.vocabulary.kinds))
+    return (_report(finding, kinds) for finding in document.findings if isinstance(finding, UnknownKind))
+
+
+def _report(finding: UnknownKind, kinds: Spelling) -> Diagnostic:
+    node = finding.node
+    message = f'unknown kind "{shorten(node.text)}"'
+    hint = f"kinds: {kinds.shown}"
+    other = ELSEWHERE.get(node.text.lower())
+    near = other if other in kinds.names else kinds.nearest(node.text)
+    if near is None:
+        return RULE.at(node, message, hint)
+    return RULE.at(node, f'{message}; did you mean "{near}"?', hint, respell(node, near))
+
+
+RULE = Rule("NOE110", "unknown-kind", Severity.ERROR, check)
