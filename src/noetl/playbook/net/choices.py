@@ -28,7 +28,7 @@ _AFTER_STEP: tuple[Case, ...] = tuple(
 _KEPT = 2_048
 
 
-class Choices(msgspec.Struct, frozen=True):
+class Choices(msgspec.Struct, frozen=True, gc=False):
     """`taken` says for each option in which rows it is taken; `none` where no option is."""
 
     formulas: tuple[Formula, ...]

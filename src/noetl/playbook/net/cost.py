@@ -1,5 +1,6 @@
 """The worst case of a pipeline, from its rules alone: runs of one task, runs in total, seconds spent waiting."""
 
+from collections.abc import Mapping, Sequence
 from math import isinf
 
 from noetl.expressions.template import parse
@@ -11,6 +12,9 @@ from noetl.playbook.net.pipeline import Pipeline
 EXACT_ATTEMPTS_MAX = 1_000
 """Beyond so many attempts each further wait counts as long as the longest."""
 
+Onward = Mapping[int, Sequence[int]]
+"""The points that each point of a pipeline may lead to."""
+
 _UNBOUNDED = Bound(BoundKind.UNBOUNDED)
 _UNKNOWN = Bound(BoundKind.UNKNOWN)
 
@@ -18,18 +22,21 @@ _UNKNOWN = Bound(BoundKind.UNKNOWN)
 def worst_case(owner: Step | Block, pipeline: Pipeline) -> WorstCase | None:
     """None where nothing is said: no task runs again."""
     retries = _retries(pipeline)
-    attempts = {number: max(then.attempts for then in thens) for number, thens in retries.items()}
-    repeats = pipeline.turns_back
-    if not retries and not repeats:
+    if not retries and not pipeline.turns_back:
         return None
-    order = _order(pipeline)
-    busiest = max(attempts, key=lambda number: (attempts[number], -number)) if attempts else _first(order)
+    onward = _onward(pipeline)
+    order = components(onward, onward.__getitem__) if pipeline.turns_back else [[each] for each in reversed(onward)]
+    repeated = {number for group in order for number in group if len(group) > 1 or number in onward[number]}
+    if not retries and not repeated:
+        return None
+    attempts = {number: max(then.attempts for then in thens) for number, thens in retries.items()}
+    busiest = max(attempts, key=lambda number: (attempts[number], -number)) if attempts else min(repeated)
     return WorstCase(
         owner=owner,
         task=pipeline.tasks[busiest // 2],
         attempts=attempts.get(busiest, 1),
-        task_runs=_UNBOUNDED if repeats else _task_runs(pipeline, order, attempts),
-        wait_s=_waiting(pipeline, order, retries),
+        task_runs=_UNBOUNDED if repeated else _task_runs(onward, order, attempts),
+        wait_s=_waiting(onward, order, repeated, retries),
         per_iteration=owner.loop is not None,
     )
 
@@ -42,49 +49,42 @@ def _retries(pipeline: Pipeline) -> dict[int, list[Then]]:
     return found
 
 
-def _order(pipeline: Pipeline) -> list[list[int]]:
-    """The points that may follow one another in a circle, grouped; groups that others lead to come first."""
-    if not pipeline.turns_back:
-        return [[number] for number in sorted(pipeline.reached, reverse=True)]
-    return components(sorted(pipeline.reached), lambda number: _onward(pipeline, number))
+def _onward(pipeline: Pipeline) -> dict[int, list[int]]:
+    """From each point to the next, in order. A retry stays where it is: its attempts are counted instead."""
+    onward: dict[int, list[int]] = {number: [] for number in sorted(pipeline.reached)}
+    for number, turn in pipeline.turns():
+        if turn.way.target in onward and turn.directive is not Directive.RETRY:
+            onward[number].append(turn.way.target)
+    return onward
 
 
-def _onward(pipeline: Pipeline, number: int) -> list[int]:
-    turns = [turn.way for turn in pipeline.points[number].turns if turn.way.taken.may]
-    return [way.target for way in turns if way.target < pipeline.end and way.target != number]
+def _task_runs(onward: Onward, order: list[list[int]], attempts: Mapping[int, int]) -> Bound:
+    weights = {number: float(attempts.get(number, 1)) for number in onward if number % 2}
+    return Bound(BoundKind.AT_MOST, _longest(onward, order, weights))
 
 
-def _first(order: list[list[int]]) -> int:
-    return min(min(group) for group in order if len(group) > 1)
-
-
-def _task_runs(pipeline: Pipeline, order: list[list[int]], attempts: dict[int, int]) -> Bound:
-    weights = {number: float(attempts.get(number, 1)) for number in pipeline.reached if number % 2}
-    return Bound(BoundKind.AT_MOST, _longest(pipeline, order, weights))
-
-
-def _waiting(pipeline: Pipeline, order: list[list[int]], retries: dict[int, list[Then]]) -> Bound:
+def _waiting(
+    onward: Onward, order: list[list[int]], repeated: set[int], retries: Mapping[int, list[Then]]
+) -> Bound:
     waits: dict[int, float] = {}
     for number, thens in retries.items():
         wait = _wait(thens)
         if wait is None:
             return _UNKNOWN
         waits[number] = wait
-    repeated = {number for group in order if len(group) > 1 for number in group}
     if any(waits.get(number, 0) for number in repeated):
         return _UNBOUNDED
-    longest = _longest(pipeline, order, waits)
+    longest = _longest(onward, order, waits)
     return _UNBOUNDED if isinf(longest) else Bound(BoundKind.AT_MOST, longest)
 
 
-def _longest(pipeline: Pipeline, order: list[list[int]], weights: dict[int, float]) -> float:
+def _longest(onward: Onward, order: list[list[int]], weights: Mapping[int, float]) -> float:
     """The heaviest way through, each group counted once."""
     heaviest: dict[int, float] = {}
     for group in order:
         own = sum(weights.get(number, 0.0) for number in group)
-        later = (heaviest[after] for number in group for after in _onward(pipeline, number) if after not in group)
-        total = own + max(later, default=0.0)
-        heaviest.update(dict.fromkeys(group, total))
+        later = (heaviest[after] for number in group for after in onward[number] if after not in group)
+        heaviest.update(dict.fromkeys(group, own + max(later, default=0.0)))
     return heaviest[0]
 
 

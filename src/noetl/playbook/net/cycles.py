@@ -13,14 +13,14 @@ from noetl.playbook.net.truth import Truth
 Successors = Callable[[int], Iterable[int]]
 
 
-class Way(msgspec.Struct, frozen=True):
+class Way(msgspec.Struct, frozen=True, gc=False):
     """One way on from a spot. A target that is no spot ends the walk."""
 
     target: int
     taken: Truth
 
 
-class Spot(msgspec.Struct, frozen=True):
+class Spot(msgspec.Struct, frozen=True, gc=False):
     """A place a walk comes to. `success` are the rows in which nothing went wrong there."""
 
     ways: tuple[Way, ...]

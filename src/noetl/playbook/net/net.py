@@ -11,7 +11,7 @@ from noetl.playbook.net.pipeline import Pipeline, build_pipeline
 from noetl.playbook.net.routes import Route, build_route
 
 
-class Way(msgspec.Struct, frozen=True):
+class Way(msgspec.Struct, frozen=True, gc=False):
     """An arc that leads to a step of the playbook: from step `source`, the arc at `index`, to step `target`."""
 
     source: int
@@ -19,7 +19,7 @@ class Way(msgspec.Struct, frozen=True):
     target: int
 
 
-class Net(msgspec.Struct, frozen=True):
+class Net(msgspec.Struct, frozen=True, gc=False):
     """`runs` are the steps that a run may come to and that may be admitted; `reached` includes those denied.
 
     `success_ways` are those that a success may take, unlikely ones left out.

@@ -1,6 +1,7 @@
 """The net inside one pipeline: for each task an entry, where `before` decides, and a run, where the rules decide."""
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -10,7 +11,7 @@ from noetl.playbook.net.cycles import Spot, Way, reachable
 from noetl.playbook.net.truth import Truth
 
 
-class Turn(msgspec.Struct, frozen=True):
+class Turn(msgspec.Struct, frozen=True, gc=False):
     """One way on from a point, with the rule that makes it; None where no rule does."""
 
     way: Way
@@ -18,7 +19,7 @@ class Turn(msgspec.Struct, frozen=True):
     directive: Directive
 
 
-class Point(msgspec.Struct, frozen=True):
+class Point(msgspec.Struct, frozen=True, gc=False):
     """The entry (even number) or the run (odd number) of the task at number // 2. `errors` are the rows
     in which the tool gave an error."""
 
@@ -28,7 +29,7 @@ class Point(msgspec.Struct, frozen=True):
     errors: int
 
 
-class Pipeline(msgspec.Struct, frozen=True):
+class Pipeline(msgspec.Struct, frozen=True, gc=False):
     """`reached` are the points that a run may come to. `end` and `failed` are the two targets outside."""
 
     tasks: tuple[Task, ...]
@@ -57,15 +58,29 @@ class Pipeline(msgspec.Struct, frozen=True):
 
 
 def build_pipeline(tasks: tuple[Task, ...]) -> Pipeline:
-    numbers = {task.name: 2 * index for index, task in reversed(list(enumerate(tasks)))}
+    if all(task.policy is None for task in tasks):
+        points, reached = _plain_points(len(tasks))
+    else:
+        points, reached = _points(tuple((task.name, task.policy) for task in tasks))
+    return Pipeline(tasks, points, reached)
+
+
+@lru_cache(maxsize=64)
+def _plain_points(count: int) -> tuple[tuple[Point, ...], frozenset[int]]:
+    """Most tasks have no policy, and then only their number counts."""
+    return _points((("", None),) * count)
+
+
+def _points(tasks: Sequence[tuple[str, Policy | None]]) -> tuple[tuple[Point, ...], frozenset[int]]:
+    numbers = {name: 2 * index for index, (name, _) in reversed(list(enumerate(tasks)))}
     builder = _Builder(numbers, end=2 * len(tasks))
-    points = tuple(point for index, task in enumerate(tasks) for point in builder.points(index, task.policy))
+    points = tuple(point for index, (_, policy) in enumerate(tasks) for point in builder.points(index, policy))
 
     def onward(number: int) -> list[int]:
         turns = points[number].turns
         return [turn.way.target for turn in turns if turn.way.taken.may and turn.way.target < len(points)]
 
-    return Pipeline(tasks, points, frozenset(reachable([0] if tasks else [], onward)))
+    return points, frozenset(reachable([0] if tasks else [], onward))
 
 
 class _Builder:

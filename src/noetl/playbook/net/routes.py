@@ -13,7 +13,7 @@ Ending = tuple[str, str]
 """The boundary event and the status of the output that comes with it."""
 
 
-class Route(msgspec.Struct, frozen=True):
+class Route(msgspec.Struct, frozen=True, gc=False):
     """`success` and `failure` are the rows that can occur. Those in `odd` occur only in unlikely ways."""
 
     step: Step

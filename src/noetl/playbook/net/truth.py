@@ -6,6 +6,7 @@ Conditions beyond `CONDITIONS_MAX` get no column of their own: they may be eithe
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 import msgspec
 
@@ -50,15 +51,15 @@ class Fact(msgspec.Struct, frozen=True, gc=False):
         return Condition(self.name, "==", repr(self.value), is_text=True)
 
 
-class Negation(msgspec.Struct, frozen=True):
+class Negation(msgspec.Struct, frozen=True, gc=False):
     part: "Formula"
 
 
-class Every(msgspec.Struct, frozen=True):
+class Every(msgspec.Struct, frozen=True, gc=False):
     parts: "tuple[Formula, ...]"
 
 
-class Some(msgspec.Struct, frozen=True):
+class Some(msgspec.Struct, frozen=True, gc=False):
     parts: "tuple[Formula, ...]"
 
 
@@ -72,7 +73,7 @@ class Truth(msgspec.Struct, frozen=True, gc=False):
     must: int
 
 
-class Table(msgspec.Struct, frozen=True):
+class Table(msgspec.Struct, frozen=True, gc=False):
     """`rows` are those that can occur. In an `odd` one both of two opposites, as `<` and `>=`, are false,
     which happens only with undefined values: reason enough to claim nothing, and no reason to warn."""
 
@@ -158,15 +159,15 @@ class _Columns:
     def constraints(self) -> tuple[int, int]:
         """The rows that cannot occur, and those that are odd."""
         impossible = odd = 0
-        for index, one in enumerate(self._known):
-            for other in self._known[:index]:
-                if one.subject != other.subject:
-                    continue
-                if _are_opposites(one, other):
-                    impossible |= self._columns[one] & self._columns[other]
-                    odd |= self.every & ~(self._columns[one] | self._columns[other])
-                elif _are_different_texts(one, other):
-                    impossible |= self._columns[one] & self._columns[other]
+        for one, other in permutations(self._known, 2):
+            if one.subject != other.subject:
+                continue
+            mine, others = self._columns[one], self._columns[other]
+            if _are_opposites(one, other):
+                impossible |= mine & others
+                odd |= self.every & ~(mine | others)
+            elif _are_other_texts(one, other):
+                impossible |= mine & others if other.relation == "==" else mine & ~others
         return impossible, odd
 
 
@@ -178,9 +179,10 @@ def _are_opposites(one: Condition, other: Condition) -> bool:
     return one.value == other.value and OPPOSITES.get(one.relation) == other.relation
 
 
-def _are_different_texts(one: Condition, other: Condition) -> bool:
-    """Equal to two different texts at once: `x == 'a'` and `x == 'b'`."""
-    return one.relation == other.relation == "==" and one.is_text and other.is_text
+def _are_other_texts(one: Condition, other: Condition) -> bool:
+    """`x == 'a'` beside `x == 'b'`, which is then false, or beside `x != 'b'`, which is then true."""
+    are_texts = one.is_text and other.is_text and one.value != other.value
+    return are_texts and one.relation == "==" and other.relation in ("==", "!=")
 
 
 def _collect(formula: Formula, facts: frozenset[str], found: dict[Condition, None]) -> None:
