@@ -8,6 +8,7 @@ from noetl.playbook.rules import RULES
 from noetl.playbook.rules.rule import Rule
 
 PAGES = files("noetl.playbook.rules") / "pages"
+TOO_LARGE_TO_SHOW = {"NOE008"}
 
 
 def page(rule: Rule) -> str:
@@ -33,7 +34,9 @@ def test_a_page_says_what_why_and_shows_an_example_and_its_cure(rule: Rule) -> N
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_the_example_of_a_page_is_what_the_rule_speaks_of_and_the_fix_is_not(rule: Rule) -> None:
     text = page(rule)
-    assert [rule.code in codes(example) for example in examples(text, "Example")] == [True]
+    assert [rule.code in codes(example) for example in examples(text, "Example")] == [
+        rule.code not in TOO_LARGE_TO_SHOW
+    ]
     assert [rule.code in codes(example) for example in examples(text, "Fix")] == [False]
 
 

@@ -16,7 +16,8 @@ def check(document: Document) -> Iterator[Diagnostic]:
     for finding in document.findings:
         if isinstance(finding, OldWord) and finding.code == RULE.code and finding.key is not None:
             is_admission = finding.shape is ADMIT_RULE or finding.shape is ADMIT_THEN
-            message = f'found "{finding.key.text}" in the {finding.shape.title}; only task policies have directives'
+            place = ADMIT_RULE.title if is_admission else finding.shape.title
+            message = f'found "{finding.key.text}" in the {place}; only task policies have directives'
             yield RULE.at(finding.key, message, ADMISSION_HINT if is_admission else HINT)
 
 

@@ -41,7 +41,7 @@ def is_of_bare_rule(finding: UnknownKey) -> bool:
 def _report(finding: Finding) -> Diagnostic | None:
     match finding:
         case OldWord(code=code, key=key, shape=its) if code == CODE and key is not None:
-            message = f'"{key.text}" of a {its.title} is an object; found a list'
+            message = f'the "{key.text}" of the {its.title} is an object; found a list'
             return RULE.at(key, message, _hint(key.text, _title(its.fields[key.text].type)))
         case WrongType(node=node, field=field, type=type_) if speaks_of(finding):
             message = f'"{field.name}" is an object; found {found(node)}'

@@ -19,10 +19,15 @@ def _report(finding: UnknownKeychainKind, kinds: Spelling) -> Diagnostic:
     node = finding.node
     message = f'unknown keychain kind "{shorten(node.text)}"'
     hint = f"keychain kinds: {kinds.shown}"
-    near = kinds.nearest(node.text)
+    near = _longer(node.text, kinds) or kinds.nearest(node.text)
     if near is None:
         return RULE.at(node, message, hint)
     return RULE.at(node, f'{message}; did you mean "{near}"?', hint, respell(node, near))
+
+
+def _longer(word: str, kinds: Spelling) -> str | None:
+    """The kind that a short form such as `postgres` stands for."""
+    return next((kind for kind in kinds.names if kind.startswith(f"{word}_")), None)
 
 
 RULE = Rule("NOE113", "unknown-keychain-kind", Severity.ERROR, check)
