@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from noetl.expressions.template import Problem
+from noetl.expressions.template import NameUse, Problem, Segment
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity, Span
 from noetl.playbook.document import Document, TemplateUse
 from noetl.playbook.nodes import Node
@@ -31,7 +31,7 @@ class Rule(msgspec.Struct, frozen=True):
         self,
         document: Document,
         use: TemplateUse,
-        part: "Part | Problem",
+        part: "Part | Problem | NameUse | Segment",
         message: str,
         hint: str | None = None,
         fix: Sequence[Edit] = (),

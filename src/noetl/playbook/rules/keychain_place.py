@@ -1,0 +1,32 @@
+"""A keychain value read where it would leave the worker."""
+
+from collections.abc import Iterator
+
+from noetl.expressions.sites import Site
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.rules.names import Reading, Sense, read_names
+from noetl.playbook.rules.rule import Rule
+
+_SETS = frozenset({Site.STEP_SET, Site.ARC_SET, Site.TASK_SET, Site.RULE_SET, Site.BEFORE_SET})
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    for reading in document.once(read_names)[Sense.SECRET]:
+        yield _report(document, reading)
+
+
+def _report(document: Document, reading: Reading) -> Diagnostic:
+    site = reading.use.site
+    message = f"`keychain` cannot be read in {site.title}"
+    if site in _SETS:
+        message = f"{message}: what is set goes into events and the database in clear"
+    elif site.is_guard:
+        message = f"{message}: guards are recorded in events"
+    elif not site.is_worker_side:
+        message = f"{message}: the server never holds keychain values"
+    hint = "read it in the `input` of the task that needs it, or name the entry there with `auth:`"
+    return RULE.in_template(document, reading.use, reading.names[0], message, hint)
+
+
+RULE = Rule("NOE408", "keychain-place", Severity.ERROR, check)

@@ -1,0 +1,51 @@
+"""Turns what the template parser found into diagnostics; each kind of problem has a rule of its own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from noetl.expressions.template import Problem
+from noetl.playbook.diagnostics import Diagnostic, Edit
+from noetl.playbook.document import Document, TemplateUse
+from noetl.playbook.positions import replace_in_scalar
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.structure import is_name
+
+_GUESS = "Did you mean `"
+
+Found = tuple[TemplateUse, Problem]
+
+
+def problems_by_kind(document: Document) -> Mapping[str, Sequence[Found]]:
+    found: dict[str, list[Found]] = {}
+    for use in document.notes.templates:
+        for problem in use.template.problems:
+            found.setdefault(problem.kind, []).append((use, problem))
+    return found
+
+
+def report(document: Document, rule: Rule, *kinds: str) -> Iterator[Diagnostic]:
+    by_kind = document.once(problems_by_kind)
+    for kind in kinds:
+        for use, problem in by_kind.get(kind, ()):
+            yield _diagnostic(document, rule, use, problem)
+
+
+def _diagnostic(document: Document, rule: Rule, use: TemplateUse, problem: Problem) -> Diagnostic:
+    if not problem.hint.startswith(_GUESS):
+        return rule.in_template(document, use, problem, problem.message, _hint(problem.hint))
+    near = problem.hint.removeprefix(_GUESS).partition("`")[0]
+    fix = _respelt(document, use, problem, near)
+    return rule.in_template(document, use, problem, f"{problem.message}; did you mean `{near}`?", fix=fix)
+
+
+def _respelt(document: Document, use: TemplateUse, problem: Problem, near: str) -> list[Edit]:
+    """The edit, where the problem lies on the name alone and not, say, on a quoted one."""
+    if not is_name(use.template.text[problem.start : problem.end]):
+        return []
+    edit = replace_in_scalar(document.source, use.node, problem.start, problem.end, near)
+    return [edit] if edit is not None else []
+
+
+def _hint(text: str) -> str | None:
+    """Hints are one line that begins small, as everywhere."""
+    sentences = text.removesuffix(".").split(". ")
+    return "; ".join(sentence[:1].lower() + sentence[1:] for sentence in sentences) or None

@@ -1,0 +1,54 @@
+"""A template in a place whose text is never evaluated."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.positions import locate
+from noetl.playbook.rules.code_texts import code_texts
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.scopes_in_text import find_tag
+
+_FREE_TEXT = frozenset({"description"})
+"""Keys of `metadata` that are prose and may well speak of templates."""
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    code = {id(text.node) for text in document.once(code_texts)}
+    for node in (*document.notes.plain, *_metadata(document)):
+        part = find_tag(node.text) if id(node) not in code else None
+        if part is not None:
+            span = locate(document.source, node, part.start, part.end).span
+            yield RULE.at(span, f"this {_area(document, node)} is data: the template in it stays text", _HINT)
+
+
+_HINT = "write the value itself, or put the template where the value is used, such as a task's `input`"
+
+
+def _metadata(document: Document) -> Iterator[Scalar]:
+    metadata = document.root.get("metadata")
+    for entry in metadata.entries if isinstance(metadata, Mapping) else ():
+        if entry.key.text not in _FREE_TEXT:
+            yield from _scalars(entry.value)
+
+
+def _scalars(node: Node) -> Iterator[Scalar]:
+    match node:
+        case Scalar():
+            yield node
+        case Sequence(items=items):
+            yield from (item for item in items if isinstance(item, Scalar))
+        case Mapping(entries=entries):
+            yield from (entry.value for entry in entries if isinstance(entry.value, Scalar))
+
+
+def _area(document: Document, node: Scalar) -> str:
+    """The root key under which the text stands."""
+    for entry in document.root.entries:
+        if entry.value.start <= node.start < entry.value.end:
+            return {"workload": "workload value", "metadata": "metadata"}.get(entry.key.text, "setting")
+    return "value"
+
+
+RULE = Rule("NOE510", "template-in-data", Severity.WARNING, check)

@@ -1,0 +1,116 @@
+"""A name in a template that means nothing there."""
+
+from collections.abc import Iterator, Mapping
+
+from noetl.errors import closest
+from noetl.expressions.sites import OLD_WORDS
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.rules.names import Reading, Sense, read_names, rename
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import COMPARISONS_MAX
+from noetl.playbook.rules.wording import listed
+from noetl.playbook.rules.written import owners, title
+
+FAMILIAR = {
+    "context": "ctx",
+    "data": "output.data",
+    "error": "output.error",
+    "execution": "execution_id",
+    "index": "iter.index",
+    "loop": "iter",
+    "params": "input",
+    "prev": "_prev",
+    "response": "output.data",
+    "result": "output.data",
+    "secret": "keychain",
+    "secrets": "keychain",
+    "status": "output.status",
+    "vars": "ctx",
+    "variables": "ctx",
+}
+"""What names of other tools are called here, wherever that can be read."""
+
+OLDER = frozenset(OLD_WORDS)
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    undefined = document.once(read_names)[Sense.UNDEFINED]
+    if undefined:
+        candidates = _Candidates(document)
+        for reading in undefined:
+            yield _report(document, reading, candidates)
+
+
+def _report(document: Document, reading: Reading, candidates: "_Candidates") -> Diagnostic:
+    root, first = reading.root, reading.names[0]
+    message = f'"{root}" is not defined in {reading.use.site.title}'
+    here = _visible(reading)
+    near = candidates.nearest(reading)
+    if near is not None:
+        message = f"{message}; did you mean `{near}`?"
+        return RULE.in_template(document, reading.use, first, message, here, rename(document, reading, near))
+    familiar = FAMILIAR.get(root, "")
+    if familiar.partition(".")[0] in reading.visible:
+        return RULE.in_template(document, reading.use, first, f"{message}; did you mean `{familiar}`?", here)
+    hint = f"{here}\nparameters are read as `workload.{root}`"
+    if not first.segments:
+        hint = f"{hint}; text stands in quotes: '{root}'"
+    return RULE.in_template(document, reading.use, first, message, hint)
+
+
+def _visible(reading: Reading) -> str:
+    tasks = reading.place.frame.tasks
+    words = sorted(reading.visible - OLDER, key=lambda word: (word.startswith("_"), word))
+    shown = f"visible here: {', '.join(words)}"
+    return f"{shown}, and the tasks {listed(list(tasks))}" if reading.use.site.sees_tasks and tasks else shown
+
+
+class _Candidates:
+    """What an undefined name may have meant: by each name, how it is read."""
+
+    def __init__(self, document: Document) -> None:
+        self._left = COMPARISONS_MAX
+        self._anywhere = _anywhere(document)
+        self._steps = {step.name: step.name for step in document.playbook.workflow}
+        self._keychain = {entry.name: f"keychain.{entry.name}" for entry in document.playbook.keychain}
+        self._inputs = {title(owner): {key: f"input.{key}" for key in owner.input} for owner in owners(document)}
+
+    def nearest(self, reading: Reading) -> str | None:
+        tables = self._tables(reading)
+        for table in tables:
+            if reading.root in table:
+                return table[reading.root]
+        if reading.root in FAMILIAR:
+            return None
+        self._left -= sum(map(len, tables))
+        if self._left < 0:
+            return None
+        near = closest(reading.root, [name for table in tables for name in table])
+        return next((table[near] for table in tables if near in table), None) if near is not None else None
+
+    def _tables(self, reading: Reading) -> list[Mapping[str, str]]:
+        """Those of the place first, those of the playbook last."""
+        site, place = reading.use.site, reading.place
+        tasks = place.frame.tasks if site.sees_tasks else ()
+        tables: list[Mapping[str, str]] = [
+            {name: name for name in (*(reading.visible - OLDER), *tasks)},
+            self._inputs.get(place.frame.title, {}),
+        ]
+        if site.sees_steps:
+            tables += (self._anywhere, self._steps)
+        if site.allows_keychain:
+            tables.append(self._keychain)
+        return tables
+
+
+def _anywhere(document: Document) -> Mapping[str, str]:
+    """Workload keys and what is set in ctx, by the last name of the path."""
+    found = {key: f"workload.{key}" for key in document.playbook.workload}
+    for use in document.notes.sets:
+        if use.target.startswith("ctx."):
+            found.setdefault(use.target.rpartition(".")[2], use.target)
+    return found
+
+
+RULE = Rule("NOE502", "undefined-name", Severity.ERROR, check)

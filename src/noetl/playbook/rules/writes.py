@@ -1,0 +1,35 @@
+"""What the tasks of each pipeline write to `ctx`, by path: `total` for `ctx.total`."""
+
+from collections.abc import Mapping, Sequence
+
+from noetl.playbook.document import Document, SetUse
+from noetl.playbook.model import Block, Step
+from noetl.playbook.rules.written import owners, title
+
+Writes = Mapping[str, Sequence[SetUse]]
+
+
+def task_writes(document: Document) -> Mapping[str, Writes]:
+    """By the title of the step or block. Step-level and arc-level sets are not among them."""
+    found: dict[str, dict[str, list[SetUse]]] = {}
+    for use in document.notes.sets:
+        if use.site.is_worker_side and use.target.startswith("ctx."):
+            paths = found.setdefault(use.place.frame.title, {})
+            paths.setdefault(use.target.removeprefix("ctx."), []).append(use)
+    return found
+
+
+def writes_in(document: Document, owner: Step | Block) -> Writes:
+    """What one run of the owner's pipeline may write, the blocks that it calls included."""
+    by_title = document.once(task_writes)
+    found = {path: list(uses) for path, uses in by_title.get(title(owner), {}).items()}
+    blocks = document.playbook.workbook
+    for task in owner.tool:
+        called = blocks.get(str(task.fields.get("task"))) if task.kind == "workbook" else None
+        for path, uses in by_title.get(title(called), {}).items() if called is not None else ():
+            found.setdefault(path, []).extend(uses)
+    return found
+
+
+def looped(document: Document) -> list[Step | Block]:
+    return [owner for owner in owners(document) if owner.loop is not None]
