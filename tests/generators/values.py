@@ -21,7 +21,8 @@ TEXTS = (
     "plain text", "", " ", "true", "no", "null", "~", "1.10", "007", "0x1F", "12:30:45", "-", "- a", "a: b", "a #b",
     "#", "'", '"', "it's", 'say "x"', "back\\slash", "tab\there", "two\nlines", "end\n", "end\n\n", "\nstart", " led",
     "trailed ", "{a}", "[b]", "*c", "&d", "!e", "%f", "@g", "`h`", "?", "|", ">", "<<", "=", "a, b", "---", "...", "}}",
-    "é ☃ 😀", "nel\x85ls\u2028", "bell\x07", "SELECT 1;\nSELECT 2;\n", "a  b", "x: |\n  y", "# not a comment", "word " * 30,
+    "é ☃ 😀", "nel\x85ls\u2028", "bell\x07", "SELECT 1;\nSELECT 2;\n", "a  b", "x: |\n  y", "# none",
+    "word " * 30,
 )  # fmt: skip
 LETTERS = "ab01_-.,:;'\"\\/ \n\t#&*!|>%@`?~[]}=éß中\u00a0\u2028😀"
 NUMBERS: tuple[int | float, ...] = (

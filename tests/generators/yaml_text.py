@@ -26,6 +26,7 @@ class _Writer:
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.anchors: dict[str, str] = {}
+        self.keeps_blank_lines = False
 
     def block(self, value: object, indent: int) -> list[str]:
         if isinstance(value, dict):
@@ -57,6 +58,7 @@ class _Writer:
         yield from rest
 
     def _entry(self, head: str, value: object, indent: int) -> Iterator[str]:
+        self.keeps_blank_lines = False
         if isinstance(value, dict | list) and value and not happens(self.choices, 4):
             deeper = indent + (0 if isinstance(value, list) and head.endswith(":") and happens(self.choices) else 2)
             alias = self._alias(value)
@@ -65,6 +67,7 @@ class _Writer:
                 yield from self.block(value, deeper)
         elif isinstance(value, str) and (styled := self._block_scalar(value)) is not None and happens(self.choices, 3):
             indicator, lines = styled
+            self.keeps_blank_lines = indicator.endswith("+")
             yield f"{head} {indicator}"
             yield from (" " * (indent + 2) + line if line else "" for line in lines)
         else:
@@ -125,7 +128,7 @@ class _Writer:
         return "  # why: {{ not read }}" if happens(self.choices, 10) else ""
 
     def _interruption(self, indent: int) -> list[str]:
-        if not happens(self.choices, 12):
+        if self.keeps_blank_lines or not happens(self.choices, 12):
             return []
         return [pick(self.choices, ("", " " * indent + "# a comment: of its own", "# - at the margin"))]
 
