@@ -122,7 +122,7 @@ class Then(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """One line of a task policy; `is_else` matches when nothing before it did."""
+    """One line of a task policy; the one that `is_else` is the last and matches when nothing before it did."""
 
     when: Guard
     then: Then

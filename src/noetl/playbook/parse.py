@@ -26,8 +26,8 @@ from noetl.playbook.model import (
     Step,
 )
 from noetl.playbook.nodes import Mapping, Scalar, Source
-from noetl.playbook.pipelines import PipelineReader
-from noetl.playbook.reading import Reader, child, choice, entries, items, mapping, mappings, number, text
+from noetl.playbook.pipelines import PipelineReader, in_order
+from noetl.playbook.reading import Reader, child, choice, entries, items, mapping, mappings, number, text, word
 from noetl.playbook.structure import Finding, OldWord, check_structure
 from noetl.playbook.vocabulary import Vocabulary
 
@@ -85,9 +85,8 @@ class _Builder:
         bytes_max = number(mapping(mapping(spec, "policy"), "limits"), "max_payload_bytes")
         if bytes_max is not None:
             knobs["result"] = {"inline_max_bytes": int(bytes_max)} | _as_dict(knobs.get("result"))
-        written = text(node, "profile") or text(node, "kind")
         return Executor(
-            profile=Placement(written) if written in iter(Placement) else None,
+            profile=word(node, "profile", Placement) or word(node, "kind", Placement),
             version=text(node, "version"),
             requires=self._requires(node, place),
             spec=knobs,
@@ -130,7 +129,7 @@ class _Builder:
             return None
         rules = [self._admit_rule(item, place.at(index)) for index, item in enumerate(mappings(node, "rules"))]
         return Admit(
-            rules=tuple(rule for rule in rules if rule is not None),
+            rules=in_order([rule for rule in rules if rule is not None]),
             on_deny=choice(node, "on_deny", OnDeny, OnDeny.SKIP),
         )
 

@@ -1,6 +1,7 @@
 """Builds tasks, their policies and loops from nodes: every accepted form becomes the list with names."""
 
 from collections.abc import Sequence as Items
+from typing import TypeVar
 
 from noetl.expressions.sites import Site
 from noetl.playbook import sugar
@@ -10,6 +11,7 @@ from noetl.playbook.model import (
     ATTEMPTS_DEFAULT,
     DELAY_DEFAULT_S,
     MAX_IN_FLIGHT_DEFAULT,
+    AdmitRule,
     Backoff,
     Directive,
     Guard,
@@ -24,7 +26,7 @@ from noetl.playbook.model import (
     Then,
 )
 from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
-from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, text
+from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, text, word
 from noetl.playbook.structure import labelled, sugar_word
 
 SPEC_PARTS = frozenset({"policy", "set", "next_mode", "join", "mode", "max_in_flight", "entry_step"})
@@ -80,7 +82,8 @@ class PipelineReader:
                 otherwise = self._body(child(branch.get("else"), "tool"), f"{name}_else", place)
                 continue
             when = self.reader.guard(branch.get("when"), Site.BEFORE_WHEN, place.of_task(name).at(position).at("when"))
-            branches.append((when, self._body(branch.get("tool"), f"{name}_{position}", place)))
+            tasks = self._body(branch.get("tool"), f"{name}_{position}", place)
+            branches.append((False if when is None else when, tasks))
         return sugar.choose(name, branches, otherwise)
 
     def _repeat(self, item: Mapping, word: str, name: str, place: Place) -> list[Task]:
@@ -170,7 +173,7 @@ class PipelineReader:
             rule = self._rule(item, when_site, set_site, place.at(key).at(position))
             if rule is not None:
                 found.append(self.reader.made_from(item, rule))
-        return tuple(found)
+        return in_order(found)
 
     def _rule(self, item: Mapping, when_site: Site, set_site: Site, place: Place) -> Rule | None:
         is_else = item.get("else") is not None
@@ -223,7 +226,7 @@ class PipelineReader:
             iterator=iterator,
             mode=mode,
             max_in_flight=in_flight,
-            placement=_placement(policy, "exec"),
+            placement=word(policy, "exec", Placement),
             reduce=_reducers(policy),
             spec=self.knobs(spec, place.at("spec")),
             loop=inner,
@@ -238,9 +241,16 @@ class PipelineReader:
         return MAX_IN_FLIGHT_DEFAULT
 
 
-def _placement(node: Mapping | None, key: str) -> Placement | None:
-    written = text(node, key)
-    return Placement(written) if written in iter(Placement) else None
+Conditional = TypeVar("Conditional", Rule, AdmitRule)
+
+
+def in_order(rules: Items[Conditional]) -> tuple[Conditional, ...]:
+    """Rules as they are tried: those with a condition as written, then the `else`, wherever it stood.
+
+    What is neither, or a second `else`, was noted as wrong and is left out.
+    """
+    conditional = [rule for rule in rules if not rule.is_else and rule.when is not None]
+    return tuple(conditional + [rule for rule in rules if rule.is_else][:1])
 
 
 def _reducers(policy: Mapping | None) -> dict[str, Reducer]:

@@ -56,8 +56,12 @@ def number(node: Node | None, key: str) -> float | None:
 
 
 def choice(node: Node | None, key: str, words: type[Word], default: Word) -> Word:
+    return word(node, key, words) or default
+
+
+def word(node: Node | None, key: str, words: type[Word]) -> Word | None:
     written = text(node, key)
-    return words(written) if written in iter(words) else default
+    return next((option for option in words if option == written), None)
 
 
 class Reader:
