@@ -32,7 +32,7 @@ def main(words: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if words is None else words)
     console = Console(sys.stdout, sys.stderr, sys.stdin, allows_colour=settings.allows_colour(os.environ))
     try:
-        return _guarded(given, console)
+        return run(given, console)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
@@ -40,8 +40,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return BROKEN_PIPE
 
 
-def _guarded(words: list[str], console: Console) -> int:
-    """The one handler at the top: what a person did wrong is a message, and so is a bug of ours."""
+def run(words: list[str], console: Console) -> int:
+    """The one handler at the top: what a person did wrong becomes a message, and so does a bug of ours."""
     try:
         code = _answer(words, console)
         console.flush()

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from noetl.cli.console import INVALID, OK, USAGE
+from noetl.cli.console import INVALID, OK, USAGE, Console
 from noetl.cli.files import Input, Inputs
 from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.lines import Lines
+
+PROGRESS_FILES = 50  # about a second's work at most
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -35,11 +37,13 @@ class Tally(msgspec.Struct):
         self.infos += severities.count(Severity.INFO)
 
 
-def check_all(inputs: Iterable[Input], tally: Tally, *, strict: bool) -> Iterator[Checked]:
+def check_all(inputs: Iterable[Input], tally: Tally, console: Console, *, strict: bool) -> Iterator[Checked]:
     for given in inputs:
         checked = check(given, strict=strict)
         tally.add(checked)
         yield checked
+        if tally.files % PROGRESS_FILES == 0:
+            console.progress(f"{tally.files:,} files checked …")
 
 
 def check(given: Input, *, strict: bool = False) -> Checked:

@@ -16,6 +16,7 @@ BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
 
+_CLEAR_LINE = "\r\x1b[K"
 _STYLES = {
     "error": "1;31",
     "warning": "1;33",
@@ -45,7 +46,7 @@ class Stopped(Exception):
 class Console:
     """The streams of the process. `allows_colour` is the environment's word; `--color` may overrule it."""
 
-    __slots__ = ("_allows_colour", "_choice", "err", "out", "stdin")
+    __slots__ = ("_allows_colour", "_choice", "_shows_progress", "err", "out", "stdin")
 
     def __init__(self, out: TextIO, err: TextIO, stdin: TextIO, *, allows_colour: bool) -> None:
         self.out = out
@@ -53,26 +54,45 @@ class Console:
         self.stdin = stdin
         self._allows_colour = allows_colour
         self._choice = "auto"
+        self._shows_progress = False
 
     def choose_colour(self, choice: str) -> None:
         self._choice = choice
 
     def data(self, text: str) -> None:
+        self._clear_progress()
         self.out.write(text)
 
     def data_bytes(self, data: bytes) -> None:
         """To the byte: no translation of line ends, no encoding of the terminal's."""
+        self._clear_progress()
         self.out.flush()
         self.out.buffer.write(data)
 
     def say(self, text: str) -> None:
+        self._clear_progress()
         self.out.flush()
         self.err.write(f"{text}\n")
+
+    def progress(self, text: str) -> None:
+        """A line that the next one takes the place of; only a terminal shows it."""
+        if self.err.isatty():
+            self._clear_progress()
+            self.err.write(text)
+            self.err.flush()
+            self._shows_progress = True
+
+    def _clear_progress(self) -> None:
+        if self._shows_progress:
+            self.err.write(_CLEAR_LINE)
+            self.err.flush()
+            self._shows_progress = False
 
     def read_bytes(self, count_max: int) -> bytes:
         return self.stdin.buffer.read(count_max)
 
     def flush(self) -> None:
+        self._clear_progress()
         self.out.flush()
         self.err.flush()
 

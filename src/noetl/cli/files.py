@@ -135,7 +135,7 @@ def walk(folder: str, on_error: Callable[[OSError], None]) -> Iterator[str]:
     for parent, folders, names in os.walk(folder, onerror=on_error):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOLDERS_SKIPPED)
         for name in sorted(names):
-            path = name if parent == "." else os.path.join(parent, name)
+            path = os.path.join(parent, name).removeprefix(f".{os.sep}")
             if name.lower().endswith(ENDINGS) and not name.startswith(".") and not _is_device(path):
                 yield path
 

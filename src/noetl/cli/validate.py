@@ -62,7 +62,7 @@ def main(words: Sequence[str], console: Console) -> int:
 def validate(arguments: Arguments, console: Console) -> int:
     tally = Tally()
     inputs = Inputs(arguments.files, console, quiet=arguments.quiet)
-    all_checked = check_all(inputs, tally, strict=arguments.strict)
+    all_checked = check_all(inputs, tally, console, strict=arguments.strict)
     hides_infos = arguments.output in FOR_PEOPLE and not arguments.info
     import_module(REPORTS[arguments.output]).report(
         map(_without_infos, all_checked) if hides_infos else all_checked, tally, console
