@@ -12,7 +12,6 @@ from noetl.playbook.nodes import Mapping, Node, Scalar, Source
 from noetl.playbook.structure import Finding
 from noetl.playbook.vocabulary import Vocabulary
 
-
 Answer = TypeVar("Answer")
 
 

@@ -27,7 +27,7 @@ from noetl.playbook.model import (
 )
 from noetl.playbook.nodes import Mapping, Scalar, Source
 from noetl.playbook.pipelines import PipelineReader, in_order
-from noetl.playbook.reading import Reader, child, choice, entries, items, mapping, mappings, number, text, word
+from noetl.playbook.reading import Reader, child, choice, entries, items, mapping, mappings, number, option, text
 from noetl.playbook.structure import Finding, OldWord, check_structure
 from noetl.playbook.vocabulary import Vocabulary
 
@@ -86,7 +86,7 @@ class _Builder:
         if bytes_max is not None:
             knobs["result"] = {"inline_max_bytes": int(bytes_max)} | _as_dict(knobs.get("result"))
         return Executor(
-            profile=word(node, "profile", Placement) or word(node, "kind", Placement),
+            profile=option(node, "profile", Placement) or option(node, "kind", Placement),
             version=text(node, "version"),
             requires=self._requires(node, place),
             spec=knobs,

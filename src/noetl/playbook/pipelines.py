@@ -26,7 +26,7 @@ from noetl.playbook.model import (
     Then,
 )
 from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
-from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, text, word
+from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, option, text
 from noetl.playbook.structure import labelled, sugar_word
 
 SPEC_PARTS = frozenset({"policy", "set", "next_mode", "join", "mode", "max_in_flight", "entry_step"})
@@ -226,7 +226,7 @@ class PipelineReader:
             iterator=iterator,
             mode=mode,
             max_in_flight=in_flight,
-            placement=word(policy, "exec", Placement),
+            placement=option(policy, "exec", Placement),
             reduce=_reducers(policy),
             spec=self.knobs(spec, place.at("spec")),
             loop=inner,

@@ -56,12 +56,12 @@ def number(node: Node | None, key: str) -> float | None:
 
 
 def choice(node: Node | None, key: str, words: type[Word], default: Word) -> Word:
-    return word(node, key, words) or default
+    return option(node, key, words) or default
 
 
-def word(node: Node | None, key: str, words: type[Word]) -> Word | None:
+def option(node: Node | None, key: str, words: type[Word]) -> Word | None:
     written = text(node, key)
-    return next((option for option in words if option == written), None)
+    return next((word for word in words if word == written), None)
 
 
 class Reader:

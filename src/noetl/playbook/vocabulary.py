@@ -56,7 +56,7 @@ def _optional(field: Field) -> Field:
 
 
 def _task_spec(kind: Kind) -> Shape:
-    by_name = {field.name: field for field in TASK_SPEC_FIELDS} | kind.knobs
+    by_name = {field.name: field for field in TASK_SPEC_FIELDS} | dict(kind.knobs)
     return shape(f"{kind.name} task spec", "Knobs and the policy.", by_name.values())
 
 
@@ -72,7 +72,7 @@ def _with_kind_blocks(base: Shape, kinds: Iterable[Kind]) -> Shape:
 
 
 def _kind_block(kind: Kind) -> Field:
-    knobs = {field.name: field for field in KNOBS} | kind.knobs
+    knobs = {field.name: field for field in KNOBS} | dict(kind.knobs)
     block = shape(f"{kind.name} knobs", f"Knobs of every {kind.name} task.", knobs.values())
     return Field(kind.name, Nested(lambda: block), f"Knobs of every {kind.name} task.")
 

@@ -50,7 +50,7 @@ CHOICE_BRANCH = shape(
     ],
 )
 
-CHOICE_ELSE = shape(
+CHOICE_ELSE: Shape = shape(
     "else", "The branch taken when no other is.", [Field("tool", Pipeline(), "The tasks.", required=True)]
 )
 

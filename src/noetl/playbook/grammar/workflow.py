@@ -13,6 +13,7 @@ from noetl.playbook.shape import (
     Nested,
     Number,
     Pipeline,
+    Shape,
     Text,
     Value,
     Values,
@@ -51,7 +52,7 @@ LOOP_SPEC = shape(
     is_open=True,
 )
 
-LOOP = shape(
+LOOP: Shape = shape(
     "loop",
     "Runs the step's tasks once for each element of a list.",
     [
