@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noetl.expressions.template import parse
-from noetl.playbook.model import Arc, Directive, Guard, Playbook, Policy, Router, RouteMode, Rule, Step, Task, Then
+from noetl.playbook.model import Arc, Directive, Guard, Playbook, Policy, RouteMode, Router, Rule, Step, Task, Then
 from noetl.playbook.net import NetFinding, analyse
 from noetl.playbook.net.findings import (
     Certainty,
@@ -117,9 +117,7 @@ def nets(draw: st.DrawFn) -> Playbook:
     names = NAMES[: draw(st.integers(1, 5))]
     steps = []
     for name in names:
-        arcs = draw(
-            st.lists(st.builds(Arc, st.sampled_from(names), st.sampled_from(ARC_GUARDS)), max_size=4)
-        )
+        arcs = draw(st.lists(st.builds(Arc, st.sampled_from(names), st.sampled_from(ARC_GUARDS)), max_size=4))
         router = Router(draw(st.sampled_from(RouteMode)), tuple(arcs))
         tool, loop = draw(st.sampled_from(((HTTP, None), (HTTP, LOOP), ((), None))))
         steps.append(Step(name, tool=tool, loop=loop, next=router))
@@ -159,14 +157,14 @@ def of(findings: list[NetFinding], *kinds: type[NetFinding]) -> list[NetFinding]
     return [finding for finding in findings if isinstance(finding, kinds)]
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(nets())
 def test_exactly_the_steps_that_no_run_reaches_are_unreachable(book: Playbook) -> None:
     findings = [each.step.name for each in analyse(book) if isinstance(each, UnreachableStep)]
     assert set(findings) == {step.name for step in book.workflow} - reached(book)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(nets())
 def test_exactly_the_arcs_that_no_ending_takes_are_reported(book: Playbook) -> None:
     reported = {
@@ -181,7 +179,7 @@ def test_exactly_the_arcs_that_no_ending_takes_are_reported(book: Playbook) -> N
         assert silent == {id(arc) for arc in step.next.arcs if id(arc) in reported}
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(nets())
 def test_a_token_is_lost_where_the_simulator_loses_it(book: Playbook) -> None:
     for finding in analyse(book):
@@ -190,7 +188,7 @@ def test_a_token_is_lost_where_the_simulator_loses_it(book: Playbook) -> None:
             assert all(losses) if finding.certainty is Certainty.MUST else any(losses)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(nets())
 def test_a_cycle_without_exit_is_found_exactly_where_no_success_ends_a_token(book: Playbook) -> None:
     cycles = [each for each in analyse(book) if isinstance(each, EndlessCycle)]
@@ -199,7 +197,7 @@ def test_a_cycle_without_exit_is_found_exactly_where_no_success_ends_a_token(boo
     assert bool(cycles) == bool(trapped)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(nets())
 def test_a_cycle_that_must_be_endless_ends_by_no_failure_that_an_arc_takes(book: Playbook) -> None:
     able = able_to_end(book, lambda ended: ended.is_success or bool(ended.taken))
@@ -208,7 +206,7 @@ def test_a_cycle_that_must_be_endless_ends_by_no_failure_that_an_arc_takes(book:
             assert not able & {step.name for step in finding.steps}
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(nets())
 def test_failures_are_reported_exactly_where_one_finds_no_arc(book: Playbook) -> None:
     findings = analyse(book)
@@ -226,13 +224,12 @@ def _steps_with_an_untaken_failure(book: Playbook, include_odd: bool) -> set[str
         for step in book.workflow
         if step.name in come
         and any(
-            not ended.is_success and not ended.taken and (include_odd or not ended.is_odd)
-            for ended in endings(step)
+            not ended.is_success and not ended.taken and (include_odd or not ended.is_odd) for ended in endings(step)
         )
     }
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(nets())
 def test_branches_that_meet_can_be_taken_together_and_lead_there(book: Playbook) -> None:
     for finding in analyse(book):
@@ -320,7 +317,7 @@ def _move(step: Step, index: int, rule: Rule) -> int | str:
             return "failed"
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pipelines())
 def test_exactly_the_tasks_that_no_run_reaches_are_reported(step: Step) -> None:
     seen, waiting = {0}, [0]
@@ -334,7 +331,7 @@ def test_exactly_the_tasks_that_no_run_reaches_are_reported(step: Step) -> None:
     assert {task.name for each in findings for task in each.tasks} == unreached
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pipelines())
 def test_no_success_ends_a_cycle_of_jumps_that_is_reported(step: Step) -> None:
     findings = [each for each in analyse(playbook(step)) if isinstance(each, JumpCycle)]
@@ -352,7 +349,7 @@ def test_no_success_ends_a_cycle_of_jumps_that_is_reported(step: Step) -> None:
                         waiting.append(target)
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(pipelines())
 def test_a_rule_that_is_reported_never_matches_first(step: Step) -> None:
     findings = of(analyse(playbook(step)), NeverRule, ShadowedRule)

@@ -88,7 +88,8 @@ def _spot(net: Net, number: int) -> cycles.Spot:
 
 
 def _failures_lead_out(net: Net, cycle: Sequence[int]) -> bool:
-    ways = [way for number in cycle for way in net.ways[number] if way.target not in cycle]
+    members = frozenset(cycle)
+    ways = [way for number in cycle for way in net.ways[number] if way.target not in members]
     return any(net.routes[way.source].may_take(way.index, net.routes[way.source].failure) for way in ways)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from math import isinf
+from typing import assert_never
 
 from noetl.expressions.template import parse
 from noetl.playbook.model import Backoff, Block, Directive, Step, Then
@@ -11,6 +12,9 @@ from noetl.playbook.net.pipeline import Pipeline
 
 EXACT_ATTEMPTS_MAX = 1_000
 """Beyond so many attempts each further wait counts as long as the longest."""
+
+_EXPONENT_MAX = 1_023
+"""Two to a higher power is no floating-point number."""
 
 Onward = Mapping[int, Sequence[int]]
 """The points that each point of a pipeline may lead to."""
@@ -63,9 +67,7 @@ def _task_runs(onward: Onward, order: list[list[int]], attempts: Mapping[int, in
     return Bound(BoundKind.AT_MOST, _longest(onward, order, weights))
 
 
-def _waiting(
-    onward: Onward, order: list[list[int]], repeated: set[int], retries: Mapping[int, list[Then]]
-) -> Bound:
+def _waiting(onward: Onward, order: list[list[int]], repeated: set[int], retries: Mapping[int, list[Then]]) -> Bound:
     waits: dict[int, float] = {}
     for number, thens in retries.items():
         wait = _wait(thens)
@@ -118,7 +120,9 @@ def _factor(backoff: Backoff, number: int) -> float:
         case Backoff.LINEAR:
             return float(number)
         case Backoff.EXPONENTIAL:
-            return 2.0 ** min(number - 1, 1_000)
+            return 2.0 ** min(number - 1, _EXPONENT_MAX)
+        case other:
+            assert_never(other)
 
 
 def _delay(then: Then) -> float | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import assert_never
 
 import msgspec
 
@@ -132,6 +133,8 @@ class _Builder:
                 return self._end
             case Directive.FAIL:
                 return self._failed
+            case other:
+                assert_never(other)
 
     def _unmatched(self, onward: int, policy: Policy | None, choices: Choices) -> list[Turn]:
         ok, errors = choices.table.cases

@@ -7,6 +7,7 @@ Conditions beyond `CONDITIONS_MAX` get no column of their own: they may be eithe
 
 from collections.abc import Mapping, Sequence
 from itertools import permutations
+from typing import assert_never
 
 import msgspec
 
@@ -130,6 +131,8 @@ class _Columns:
                 return self._every(parts)
             case Some(parts=parts):
                 return self._some(parts)
+            case other:
+                assert_never(other)
 
     def _fact(self, fact: Fact) -> Truth:
         known = yes = 0
@@ -200,3 +203,5 @@ def _collect(formula: Formula, facts: frozenset[str], found: dict[Condition, Non
                 _collect(part, facts, found)
         case Literal():
             pass
+        case other:
+            assert_never(other)

@@ -62,17 +62,20 @@ def _jump_cycles(owner: Step | Block, pipeline: Pipeline) -> Iterator[NetFinding
 
 def _jumps(pipeline: Pipeline, cycle: Sequence[int]) -> Iterator[tuple[int, Rule]]:
     """The jumps that keep a cycle going. A cycle without one is a retry, which its attempts end."""
+    members = frozenset(cycle)
     for number in cycle:
         point = pipeline.points[number]
         for turn in point.turns:
-            is_jump = turn.directive is Directive.JUMP and turn.way.target in cycle
+            is_jump = turn.directive is Directive.JUMP and turn.way.target in members
             if is_jump and turn.rule is not None and turn.way.taken.may & point.spot.success:
                 yield number, turn.rule
 
 
 def _errors_lead_out(pipeline: Pipeline, cycle: Sequence[int]) -> bool:
+    members = frozenset(cycle)
+
     def leads_out(turn: Turn, errors: int) -> bool:
-        outside = turn.way.target not in cycle and turn.way.target != pipeline.failed
+        outside = turn.way.target not in members and turn.way.target != pipeline.failed
         return outside and bool(turn.way.taken.may & errors)
 
     points = [pipeline.points[number] for number in cycle]
