@@ -1,0 +1,184 @@
+"""`arcs[].args` become `set: ctx.…` on the arc and `input` on the step it leads to.
+
+A v10 token carries its args on through the steps it passes; where a later step needs one, the way is written out arc by
+arc. All steps that hang together so are rewritten at once or not at all.
+"""
+
+import re
+from collections.abc import Iterator
+from collections.abc import Mapping as Lookup
+
+import msgspec
+
+from noetl.expressions.sites import Site
+from noetl.playbook.diagnostics import Edit
+from noetl.playbook.document import Document
+from noetl.playbook.migrate.blocks import below, column, insert_lines, is_inline
+from noetl.playbook.migrate.compose import New, block_lines, cut_entry, put, tail
+from noetl.playbook.migrate.endings import Scene
+from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, rename_key
+from noetl.playbook.migrate.templates import in_scalar, segment_end
+from noetl.playbook.migrate.tokens import Tokens, Way
+from noetl.playbook.model import Join, OnDeny, RouteMode
+from noetl.playbook.nodes import Entry, Mapping
+from noetl.playbook.scalars import quote
+from noetl.playbook.structure import is_name
+
+CODE = "NOE605"
+ON_THE_SERVER = (Site.ADMIT_WHEN, Site.STEP_INPUT)
+"""Where a step's `input` is not bound yet, so that the token's args are read from ctx."""
+
+Names = dict[tuple[str, str], str]
+"""The ctx name for each step and key."""
+
+
+class Handover(msgspec.Struct):
+    scene: Scene
+    tokens: Tokens
+    names: Names
+
+
+def rewrite_arc_args(document: Document) -> Iterator[Rewrite]:
+    if not any(arc.args for step in document.playbook.workflow for arc in step.next.arcs):
+        return
+    tokens = Tokens(document)
+    handover = Handover(Scene(document), tokens, _named(document, tokens))
+    for group in tokens.groups():
+        edits, reason = _group_edits(handover, group)
+        for way in (way for target in sorted(group) for way in tokens.ways[target] if way.arc.args):
+            key = document.node(way.arc).key("args")
+            if key is not None:
+                what = "handed the values of `args` on through `ctx`"
+                yield Rewrite(CODE, key.span, what, tuple(edits), reason)
+
+
+def _group_edits(handover: Handover, group: set[str]) -> tuple[list[Edit], str | None]:
+    try:
+        return [edit for target in sorted(group) for edit in _target_edits(handover, target)], None
+    except Untranslatable as refusal:
+        return [], refusal.reason
+
+
+def _target_edits(handover: Handover, target: str) -> list[Edit]:
+    tokens = handover.tokens
+    _check_target(tokens, target)
+    carried = tokens.carried(target)
+    edits = [edit for way in tokens.ways[target] for edit in _arc_edits(handover, way, target, carried)]
+    bound = {key for key in carried if key in tokens.sure[target] and key not in tokens.steps[target].input}
+    return [*edits, *_input_edits(handover, target, sorted(bound)), *_server_reads(handover, target)]
+
+
+def _check_target(tokens: Tokens, target: str) -> None:
+    step = tokens.steps[target]
+    missing = tokens.needed[target] - tokens.sure[target]
+    if missing:
+        raise Untranslatable(f'`{min(missing)}` reaches step "{target}" on some ways only; give it on all of them')
+    if step.admit is not None and step.admit.on_deny is OnDeny.WAIT:
+        raise Untranslatable(f'tokens may wait at step "{target}", each with values of its own, and `ctx` holds only one')
+    passed = {key for key in tokens.passed_on(target) if key in step.input}
+    if passed:
+        raise Untranslatable(f'step "{target}" has an `input` `{min(passed)}` and hands a token\'s `{min(passed)}` on')
+    sources = [way.source for way in tokens.ways[target] if tokens.steps[way.source].next.mode is RouteMode.INCLUSIVE]
+    if len(set(sources)) < len(sources) and step.join is Join.EACH:
+        raise Untranslatable(f'one step may send two tokens to step "{target}" at once, and `ctx` holds only one')
+
+
+def _arc_edits(handover: Handover, way: Way, target: str, carried: Lookup[str, None]) -> list[Edit]:
+    text = handover.scene.document.source.text
+    arc = handover.scene.document.node(way.arc)
+    through = {
+        f"ctx.{handover.names[target, key]}": _reading("input", key)
+        for key in carried
+        if key not in way.arc.args and key in handover.tokens.given[way.source]
+    }
+    entry = arc.entry("args")
+    if entry is None:
+        return _added(text, arc, dict(through))
+    if not isinstance(entry.value, Mapping) or not is_inline(entry):
+        raise Untranslatable("`args` holds no mapping of its own")
+    if arc.get("set") is not None:
+        own = {f"ctx.{handover.names[target, inner.key.text]}": _moved(text, inner, entry.value) for inner in entry.value.entries}
+        return [*_added(text, arc, own | through), cut_entry(text, entry, arc)]
+    renamed = [rename_key(inner, f"ctx.{handover.names[target, inner.key.text]}") for inner in entry.value.entries]
+    more = [edit for key, value in through.items() for edit in put(text, arc, ("args", key), value)]
+    return [rename_key(entry, "set"), *renamed, *more]
+
+
+def _moved(text: str, entry: Entry, owner: Mapping) -> New:
+    return tail(text, entry, owner)
+
+
+def _added(text: str, arc: Mapping, values: dict[str, New]) -> list[Edit]:
+    """Puts values into the `set` of an arc, or gives it one."""
+    if arc.get("set") is None:
+        return put(text, arc, ("set",), values) if values else []
+    return [edit for key, value in values.items() for edit in put(text, arc, ("set", key), value)]
+
+
+def _reading(scope: str, key: str) -> str:
+    path = f"{scope}.{key}" if is_name(key) else f"{scope}['{key}']"
+    return quote(f"{{{{ {path} }}}}")
+
+
+def _input_edits(handover: Handover, target: str, keys: list[str]) -> list[Edit]:
+    if not keys:
+        return []
+    text = handover.scene.document.source.text
+    step = handover.scene.document.node(handover.tokens.steps[target])
+    values: dict[str, New] = {
+        key if is_name(key) else quote(key): _reading("ctx", handover.names[target, key]) for key in keys
+    }
+    word = "input" if step.get("input") is not None else "args"
+    if step.get(word) is not None:
+        return [edit for key, value in values.items() for edit in put(text, step, (word, key), value)]
+    if step.flow:
+        return put(text, step, ("input",), values)
+    above = step.entry("desc") or step.entry("step")
+    assert above is not None
+    lines = block_lines("input", values, column(text, step.entries[0].key.start))
+    return [insert_lines(text, below(text, above.end), lines)]
+
+
+def _server_reads(handover: Handover, target: str) -> list[Edit]:
+    """Templates that read the args before the step's `input` is bound read them from ctx."""
+    edits = []
+    for use, name in handover.tokens.server_reads(target):
+        if not name.segments:
+            raise Untranslatable(f'a template of step "{target}" reads `{name.root}` as a whole; name the values it needs')
+        new = handover.names.get((target, name.segments[0].name))
+        if new is not None:
+            end = segment_end(use.template.text, name.segments[0])
+            edits.append(in_scalar(handover.scene, use, name.start, end, f"ctx.{new}"))
+    return edits
+
+
+def _named(document: Document, tokens: Tokens) -> Names:
+    """Names that nothing else uses, the same on every run."""
+    taken = _ctx_names(document)
+    names: Names = {}
+    for step in document.playbook.workflow:
+        for key in tokens.carried(step.name):
+            wanted = _wanted(tokens, step.name, key)
+            name, number = wanted, 2
+            while name in taken:
+                name, number = f"{wanted}_{number}", number + 1
+            taken.add(name)
+            names.setdefault((step.name, key), name)
+    return names
+
+
+def _wanted(tokens: Tokens, target: str, key: str) -> str:
+    plain = re.sub(r"\W", "_", f"{target}_{key}")
+    is_reference = any(tokens.is_reference(way.arc.args.get(key)) for way in tokens.ways[target])
+    return f"{plain}_ref" if is_reference and not plain.endswith("_ref") else plain
+
+
+def _ctx_names(document: Document) -> set[str]:
+    read = {
+        name.segments[0].name
+        for use in document.notes.templates
+        for name in use.template.names
+        if name.root == "ctx" and name.segments
+    }
+    written = {use.target.split(".")[1] for use in document.notes.sets if use.target.startswith("ctx.")}
+    return read | written

@@ -1,0 +1,165 @@
+"""Lines of a YAML text as rewrites need them: where an entry ends, shifting, cutting and inserting whole lines.
+
+Comments and line ends belong to the text, not to the tree, so everything here works on offsets.
+"""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Edit
+from noetl.playbook.lines import BYTE_ORDER_MARK
+from noetl.playbook.nodes import Entry, Mapping, Node, Sequence
+
+INDENT = 2
+
+
+def newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def line_start(text: str, at: int) -> int:
+    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    return start + 1 if start == 0 and text.startswith(BYTE_ORDER_MARK) else start
+
+
+def line_end(text: str, at: int) -> int:
+    """Where the line's break stands, or the end of the text."""
+    found = [end for end in (text.find("\n", at), text.find("\r", at)) if end >= 0]
+    return min(found, default=len(text))
+
+
+def next_line(text: str, at: int) -> int:
+    """Where the line below begins."""
+    end = line_end(text, at)
+    return end + 2 if text.startswith("\r\n", end) else min(end + 1, len(text))
+
+
+def column(text: str, at: int) -> int:
+    return at - line_start(text, at)
+
+
+def below(text: str, end: int) -> int:
+    """Where the line below something that ends at `end` begins; a block scalar ends there already."""
+    return end if text[end - 1 : end] in ("\n", "\r") else next_line(text, end)
+
+
+def rest_of_line(text: str, end: int) -> str:
+    """What stands behind something on its line: nothing, or a comment with the blanks before it."""
+    return "" if text[end - 1 : end] in ("\n", "\r") else text[end : line_end(text, end)].rstrip()
+
+
+def line_starts(text: str, start: int, end: int) -> Iterator[int]:
+    """Every line that begins in [start, end)."""
+    at = start if start == line_start(text, start) else next_line(text, start)
+    while at < end:
+        yield at
+        at = next_line(text, at)
+
+
+def shift(text: str, start: int, end: int, by: int) -> list[Edit]:
+    """Moves the lines that begin in [start, end) to the right, or to the left as far as there are blanks."""
+    edits = []
+    for at in line_starts(text, start, end):
+        line = text[at : line_end(text, at)]
+        if by > 0 and line:
+            edits.append(Edit(at, at, " " * by))
+        elif by < 0:
+            blanks = min(-by, len(line) - len(line.lstrip(" ")))
+            edits.append(Edit(at, at + blanks, ""))
+    return [edit for edit in edits if edit.end > edit.start or edit.text]
+
+
+def moved_lines(text: str, start: int, end: int, by: int) -> list[str]:
+    """The lines of [start, end), moved to the right, or to the left as far as there are blanks."""
+    return [_moved(line, by) for line in text[start:end].split(newline(text))]
+
+
+def _moved(line: str, by: int) -> str:
+    if by >= 0:
+        return " " * by + line if line else line
+    return line[min(-by, len(line) - len(line.lstrip(" "))) :]
+
+
+def insert_lines(text: str, at: int, lines: list[str]) -> Edit:
+    """Puts whole lines before the line that begins at `at`, or behind a last line that has no break."""
+    end = newline(text)
+    missing = end if at and text[at - 1] not in "\r\n" and text[at - 1] != BYTE_ORDER_MARK else ""
+    body = end.join(lines)
+    return Edit(at, at, missing + body + ("" if missing else end))
+
+
+def comments_below(text: str, end: int, indent: int) -> int:
+    """The end of the comment lines below `end` that are indented by more than `indent`."""
+    at = last = below(text, end)
+    while at < len(text):
+        line = text[at : line_end(text, at)]
+        stripped = line.lstrip(" ")
+        if stripped and (not stripped.startswith("#") or len(line) - len(stripped) <= indent):
+            break
+        at = next_line(text, at)
+        last = at if stripped else last
+    return last
+
+
+def colon(text: str, entry: Entry) -> int | None:
+    """The offset behind the colon of a key; None for the rare form that begins with a question mark."""
+    at = entry.key.end
+    while text[at : at + 1] in (" ", "\t"):
+        at += 1
+    return at + 1 if text[at : at + 1] == ":" else None
+
+
+def is_inline(entry: Entry) -> bool:
+    """Whether the value stands behind its key, and not elsewhere behind an alias."""
+    return entry.key.end <= entry.value.start and entry.value.end <= entry.end
+
+
+def holds(parent: Sequence, item: Node) -> bool:
+    """Whether a list's item stands in the list, and not elsewhere behind an alias."""
+    return parent.start <= item.start and item.end <= parent.end
+
+
+def has_gap_comments(text: str, node: Mapping | Sequence) -> bool:
+    """Whether a flow collection holds a comment directly between its parts."""
+    at = node.start
+    parts = (
+        [(entry.key.start, entry.end) for entry in node.entries]
+        if isinstance(node, Mapping)
+        else [(item.start, item.end) for item in node.items]
+    )
+    for start, end in (*parts, (node.end, node.end)):
+        if "#" in text[at:start]:
+            return True
+        at = end
+    return False
+
+
+def cut_line_entry(text: str, entry: Entry, mapping: Mapping) -> Edit | None:
+    """Takes an entry out of a block mapping that has others; None where it shares its first line with a dash."""
+    start = line_start(text, entry.key.start)
+    if text[start : entry.key.start].strip(" "):
+        following = next((other for other in mapping.entries if other.key.start > entry.key.start), None)
+        gap = text[entry.end : following.key.start] if following is not None else "#"
+        return None if "#" in gap or following is None else Edit(entry.key.start, following.key.start, "")
+    end = below(text, entry.end)
+    is_between_blanks = _is_blank(text, line_start(text, start - 1)) and _is_blank(text, end)
+    return Edit(start, next_line(text, end) if is_between_blanks else end, "")
+
+
+def _is_blank(text: str, at: int) -> bool:
+    return at < len(text) and not text[at : line_end(text, at)].strip()
+
+
+def cut_flow_entry(text: str, entry: Entry, mapping: Mapping) -> Edit | None:
+    """Takes an entry out of a flow mapping that has others; None where a comment would go with it."""
+    at = mapping.entries.index(entry)
+    if at + 1 < len(mapping.entries):
+        start, end = entry.key.start, mapping.entries[at + 1].key.start
+        gap = text[entry.end : end]
+    else:
+        start, end = mapping.entries[at - 1].end, entry.end
+        gap = text[start : entry.key.start]
+    return None if "#" in gap else Edit(start, end, "")
+
+
+def cut(text: str, entry: Entry, mapping: Mapping) -> Edit | None:
+    return cut_flow_entry(text, entry, mapping) if mapping.flow else cut_line_entry(text, entry, mapping)

@@ -1,0 +1,112 @@
+"""A `next` list becomes a router with `arcs`; the mode moves from `spec.next_mode`, or from beside the arcs, to `next.spec.mode`."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Edit
+from noetl.playbook.document import Document
+from noetl.playbook.migrate.blocks import (
+    INDENT,
+    below,
+    colon,
+    column,
+    holds,
+    insert_lines,
+    is_inline,
+    line_start,
+    next_line,
+    shift,
+)
+from noetl.playbook.migrate.compose import block_lines, comments, cut_entry, put, replace_entry, tail
+from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
+from noetl.playbook.migrate.walk import steps
+from noetl.playbook.model import RouteMode
+from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
+from noetl.playbook.reading import mapping
+
+LIST, MODE = "NOE703", "NOE704"
+
+
+def rewrite_next_lists(document: Document) -> Iterator[Rewrite]:
+    text = document.source.text
+    for step in steps(document.root):
+        entry = step.entry("next")
+        if entry is not None and isinstance(entry.value, Sequence):
+            what = "put the list of `next` under `arcs`"
+            yield attempt(LIST, entry.key.span, what, _router, text, entry, entry.value)
+
+
+def _router(text: str, entry: Entry, targets: Sequence) -> list[Edit]:
+    if not is_inline(entry) or colon(text, entry) is None:
+        raise Untranslatable("the list stands elsewhere, behind an alias")
+    named = [edit for item in targets.items for edit in _arc(targets, item)]
+    if targets.flow:
+        return [Edit(targets.start, targets.start, "{ arcs: "), *named, Edit(targets.end, targets.end, " }")]
+    at, margin = next_line(text, entry.key.end), column(text, entry.key.start) + INDENT
+    head = insert_lines(text, at, [" " * margin + "arcs:"])
+    return [head, *shift(text, at, below(text, targets.end), INDENT), *named]
+
+
+def _arc(targets: Sequence, item: Node) -> list[Edit]:
+    if isinstance(item, Mapping) and item.get("step") is not None:
+        return []
+    if not isinstance(item, Scalar) or not isinstance(item.value, str) or not holds(targets, item):
+        raise Untranslatable("an entry of the list names no step")
+    opened, closed = ("{ step: ", " }") if targets.flow else ("step: ", "")
+    return [Edit(item.start, item.start, opened), *([Edit(item.end, item.end, closed)] if closed else [])]
+
+
+def rewrite_modes(document: Document) -> Iterator[Rewrite]:
+    text = document.source.text
+    for step in steps(document.root):
+        spec, router = mapping(step, "spec"), mapping(step, "next")
+        beside = router.entry("mode") if router is not None else None
+        if router is not None and beside is not None:
+            what = "moved `mode` to `next.spec.mode`"
+            yield attempt(MODE, beside.key.span, what, _moved_beside, text, router, beside)
+        entry = spec.entry("next_mode") if spec is not None else None
+        if entry is not None:
+            what = "moved `spec.next_mode` to `next.spec.mode`"
+            yield attempt(MODE, entry.key.span, what, _moved_mode, text, step, entry)
+
+
+def _moved_beside(text: str, router: Mapping, entry: Entry) -> list[Edit]:
+    _check_mode(entry)
+    return replace_entry(text, router, entry, ("spec", "mode"), tail(text, entry, router))
+
+
+def _check_mode(entry: Entry) -> None:
+    if not isinstance(entry.value, Scalar) or entry.value.text not in iter(RouteMode):
+        raise Untranslatable("the mode is neither `exclusive` nor `inclusive`")
+
+
+def _moved_mode(text: str, step: Mapping, entry: Entry) -> list[Edit]:
+    _check_mode(entry)
+    spec = step.entry("spec")
+    assert spec is not None and isinstance(spec.value, Mapping)
+    if not is_inline(spec):
+        raise Untranslatable("the `spec` stands elsewhere, behind an alias")
+    taken = _taken(text, step, spec, spec.value, entry)
+    routed = step.entry("next")
+    if routed is None:
+        return taken
+    if not isinstance(routed.value, Mapping) or not is_inline(routed) or not routed.value.entries:
+        raise Untranslatable("`next` has no arcs here")
+    value = tail(text, entry, spec.value)
+    if routed.value.flow and value.flow is None:
+        raise Untranslatable("the mode carries a comment that cannot stand between brackets; move it first")
+    return [*put(text, routed.value, ("spec", "mode"), value, first=True), *taken]
+
+
+def _taken(text: str, step: Mapping, holder: Entry, spec: Mapping, entry: Entry) -> list[Edit]:
+    """Takes the mode out of its `spec`, and the `spec` too where nothing is left in it."""
+    if len(spec.entries) > 1:
+        return [cut_entry(text, entry, spec)]
+    if step.flow:
+        return [cut_entry(text, holder, step)]
+    start = line_start(text, holder.key.start)
+    kept = comments(text, holder.key.end, entry.key.start, holder.key)
+    edit = cut_entry(text, holder, step)
+    if edit.start != start or not kept:
+        return [edit]
+    lines = [line for comment in kept for line in block_lines(comment, "", column(text, holder.key.start))]
+    return [edit, insert_lines(text, start, lines)]
