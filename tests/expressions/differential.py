@@ -199,7 +199,7 @@ def is_intended(text: str, mine: object, other: object) -> bool:
     return any(words in text and reason in other for words, reason in LENIENT)
 
 
-STRICT = ("set v =", ".get(", "items")
+STRICT = ("set v =", ".get(", "items", " in ")
 """Where Jinja2 carries undefined along or takes it for nothing, and we do not."""
 
 LENIENT = (

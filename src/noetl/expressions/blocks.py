@@ -23,7 +23,9 @@ from noetl.expressions.syntax import (
     Text,
 )
 
-SOURCE_LENGTH_MAX = 1_000_000
+SOURCE_LENGTH_MAX = 250_000
+PROBLEMS_MAX = 100
+"""Problems told of one template. Reading stops there."""
 BLOCKS_MAX = 20
 """`{% if %}` and `{% for %}` inside one another."""
 
@@ -79,7 +81,7 @@ class Reader:
             self._report("bound", f"the template is longer than {SOURCE_LENGTH_MAX:,} characters", 0, 1)
             return
         position = 0
-        while (found := _TAG.search(self.text, position)) is not None:
+        while (found := _TAG.search(self.text, position)) is not None and len(self.problems) < PROBLEMS_MAX:
             start = found.start()
             trims = self.text.startswith("-", start + 2)
             self._text(position, start, trims_end=trims)
@@ -98,7 +100,7 @@ class Reader:
             tokens = tokenize(self.text, inside, "{" + mark)
         except Misread as misread:
             self._report_misread(misread)
-            return self._resume(misread.start, mark)
+            return len(self.text) if misread.is_final else self._resume(misread.start, mark)
         end, self._trims_next = tokens[-1][3], tokens[-1][1][0] == "-"
         try:
             if mark == "{":

@@ -1,6 +1,7 @@
 """Checks the name and the arguments of each filter, test, method and function, before anything runs."""
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 
 from noetl.errors import closest
 from noetl.expressions.filters import EACH_FILTERS, FILTERS, REFUSED_FILTERS
@@ -21,8 +22,8 @@ _ALIASES = {
 }
 
 
-def check_calls(calls: Iterable[Call]) -> list[Problem]:
-    return [problem for call in calls if (problem := _check(call)) is not None]
+def check_calls(calls: Iterable[Call], problems_max: int) -> list[Problem]:
+    return list(islice(filter(None, map(_check, calls)), problems_max))
 
 
 def _check(call: Call) -> Problem | None:

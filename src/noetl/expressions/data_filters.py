@@ -20,6 +20,8 @@ from noetl.expressions.runtime import (
 )
 from noetl.expressions.text_filters import encoded, require_int, require_text, text
 
+NUMBER_LENGTH_MAX = 400
+"""A longer text is no number."""
 _PRECISION_MAX = 300
 
 
@@ -37,20 +39,24 @@ def int_(frame: Frame, value: object, default: object = 0, base: object = 10) ->
     """A whole number, or the default when the value is none."""
     try:
         if isinstance(value, str):
-            charge(frame, len(value))
-            return _bounded(_int_of_text(value, require_int(base)))
+            charge(frame, 10)
+            return _bounded(_int_of_text(_short(value), require_int(base)))
         return _bounded(int(number(value)))
     except (ValueError, OverflowError, Fault):
         return default
 
 
 def _int_of_text(value: str, base: int) -> int:
-    if len(value) > INT_BITS_MAX:
-        raise ValueError
     try:
         return int(value, base)
     except ValueError:
         return int(float(value))
+
+
+def _short(value: str) -> str:
+    if len(value) > NUMBER_LENGTH_MAX:
+        raise ValueError
+    return value
 
 
 def _bounded(value: int) -> int:
@@ -62,8 +68,7 @@ def _bounded(value: int) -> int:
 def float_(frame: Frame, value: object, default: object = 0.0) -> object:
     try:
         if isinstance(value, str):
-            charge(frame, len(value) >> TEXT_SHIFT)
-            result = float(value)
+            result = float(_short(value))
         else:
             result = float(number(value))
     except (ValueError, OverflowError, Fault):

@@ -10,6 +10,7 @@ KEYWORDS = frozenset(("and", "or", "not", "in", "is", "if", "else"))
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = frozenset(OPENERS.values())
 NUMBER_LENGTH_MAX = 400
+TOKENS_MAX = 20_000
 ENDS = {"}}": "{{", "-}}": "{{", "%}": "{%", "-%}": "{%", "+%}": "{%"}
 
 _TOKEN = re.compile(
@@ -37,17 +38,22 @@ class Misread(Exception):
     def __init__(self, message: str, start: int, end: int, *, hint: str = "", kind: str = "syntax") -> None:
         super().__init__(message)
         self.message, self.start, self.end, self.hint, self.kind = message, start, end, hint, kind
+        self.is_final = False
+        """Whether nothing behind it can be read either."""
 
 
 def tokenize(text: str, position: int, opening: str) -> list[Token]:
     """The tokens from `position` to the end mark that belongs to `opening`, that mark included as the kind `end`."""
     tokens: list[Token] = []
+    begin = position - 2
     append, match = tokens.append, _TOKEN.match
     expected: list[str] = []
     while True:
         found = match(text, position)
         if found is None:
-            raise _unreadable(text, position, opening)
+            raise _unreadable(text, position, begin, opening)
+        if len(tokens) >= TOKENS_MAX:
+            raise Misread(f"the expression is longer than {TOKENS_MAX:,} words", begin, begin + 2, kind="bound")
         group = found.lastindex
         start, position = found.span(group or 0)
         word = text[start:position]
@@ -78,14 +84,15 @@ def _close(word: str, start: int, expected: list[str]) -> None:
     expected.pop()
 
 
-def _unreadable(text: str, position: int, opening: str) -> Misread:
+def _unreadable(text: str, position: int, begin: int, opening: str) -> Misread:
     while position < len(text) and text[position].isspace():
         position += 1
     if position >= len(text):
         closing = "}}" if opening == "{{" else "%}"
-        return Misread(
-            f"`{opening}` is never closed", position, position, hint=f"Add `{closing}` behind the expression."
-        )
+        hint = f"Add `{closing}` behind the expression."
+        misread = Misread(f"`{opening}` is never closed", begin, begin + 2, hint=hint)
+        misread.is_final = True
+        return misread
     character = text[position]
     if character in "\"'":
         return Misread(

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from noetl.expressions.list_filters import pairs_of
 from noetl.expressions.operations import equal
-from noetl.expressions.runtime import SCALARS, TEXT_SHIFT, Fault, Frame, charge, items_of, kind_of
+from noetl.expressions.runtime import SCALARS, TEXT_SHIFT, Fault, Frame, charge, elements, kind_of
 from noetl.expressions.text_filters import join as join_texts
 from noetl.expressions.text_filters import padded, require_int, require_text, separator, split
 from noetl.expressions.text_filters import replace as replace_text
@@ -101,7 +101,7 @@ def index(frame: Frame, value: object, item: object) -> int:
     if isinstance(value, str):
         position = find(frame, value, item)
     else:
-        matches = (place for place, other in enumerate(items_of(value)) if equal(frame, item, other))
+        matches = (place for place, other in enumerate(elements(frame, value)) if equal(frame, item, other))
         position = next(matches, -1)
     if position < 0:
         raise Fault(f"{kind_of(value)} does not hold what index() looks for")
@@ -111,7 +111,7 @@ def index(frame: Frame, value: object, item: object) -> int:
 def count(frame: Frame, value: object, item: object) -> int:
     if isinstance(value, str):
         return _words(frame, value).count(require_text(item))
-    return sum(equal(frame, item, other) for other in items_of(value))
+    return sum(equal(frame, item, other) for other in elements(frame, value))
 
 
 def replace(frame: Frame, value: object, old: object, new: object, count: object = -1) -> str:
@@ -119,7 +119,7 @@ def replace(frame: Frame, value: object, old: object, new: object, count: object
 
 
 def join(frame: Frame, value: object, iterable: object) -> str:
-    parts = [require_text(item) for item in items_of(iterable)]
+    parts = [require_text(item) for item in elements(frame, iterable)]
     return join_texts(frame, parts, require_text(value))
 
 

@@ -138,7 +138,7 @@ def equal(frame: Frame, left: object, right: object) -> bool:
 
 
 def _equal(frame: Frame, left: object, right: object, depth: int) -> bool:
-    charge(frame, 1)
+    charge(frame, 2)
     if isinstance(left, Readable) or isinstance(right, Readable):
         return left is right or _plain(left) == _plain(right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):

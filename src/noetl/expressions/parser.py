@@ -199,8 +199,10 @@ class Parser(Cursor):
         if root in CONSTANTS:
             node: Expression = Const(start, start + len(root), CONSTANTS[root])
             for name in names[1:]:
-                node = Attribute(start, node.end + 1 + len(name), node, name, node.end + 1)
                 self._deepen(self._depth)
+                if self._kind == "(" and node.end + 1 + len(name) == end:
+                    return self._method(start, node, name, node.end + 1)
+                node = Attribute(start, node.end + 1 + len(name), node, name, node.end + 1)
             return node
         if self._kind != "(":
             return Path(start, end, root, tuple(names[1:]))

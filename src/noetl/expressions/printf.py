@@ -17,9 +17,10 @@ _TEXTS, _WHOLES, _REALS = "s", "dixXo", "fFeEgG"
 
 def percent(frame: Frame, pattern: str, given: object) -> str:
     """`pattern % given`: a list gives the values in order, a mapping by key, anything else is the one value."""
-    values = list(given) if isinstance(given, list | tuple) else [given]
+    values = [*reversed(given)] if isinstance(given, list | tuple) else [given]
+    # The values are taken from the end of this list, where that is cheap.
     keyed = given if isinstance(given, Mapping) else None
-    charge(frame, (len(pattern) >> TEXT_SHIFT) + 1)
+    charge(frame, (len(pattern) >> TEXT_SHIFT) + len(values))
     parts: list[str] = []
     position = 0
     for found in _CONVERSION.finditer(pattern):
@@ -42,7 +43,7 @@ def _value(found: re.Match[str], values: list[object], keyed: Mapping[str, objec
         return keyed[key]
     if not values:
         raise Fault("the format has more places than there are values")
-    return values.pop(0)
+    return values.pop()
 
 
 def _convert(frame: Frame, found: re.Match[str], value: object) -> str:

@@ -20,6 +20,7 @@ DATA_DEPTH_MAX = 100
 """Lists and mappings inside one another, where an operation has to look into them."""
 KEYS_SHOWN_MAX = 12
 KEYS_COMPARED_MAX = 200
+NAME_COMPARED_MAX = 60
 
 SCALARS = frozenset((str, int, float, bool, type(None)))
 LISTS = (list, tuple)
@@ -141,7 +142,7 @@ def text_of(frame: Frame, value: object) -> str:
     if value is None or isinstance(value, bool | float):
         return str(value)
     if isinstance(value, int):
-        return digits(value)
+        return digits(frame, value)
     if isinstance(value, Readable):
         return host_text(value)
     if isinstance(value, str):
@@ -158,22 +159,25 @@ def host_text(value: Readable) -> str:
         raise Fault(error.message, error.kind) from None
 
 
-def digits(value: int) -> str:
-    if value.bit_length() > INT_BITS_MAX:
+def digits(frame: Frame, value: int) -> str:
+    bits = value.bit_length()
+    if bits > INT_BITS_MAX:
         raise Fault(f"a number of more than {INT_BITS_MAX} bits")
+    charge(frame, bits >> 6)
     return str(int(value))
 
 
 def write_literal(frame: Frame, value: object, parts: list[str], depth: int) -> None:
     """Writes a value as it stands inside a list or a mapping: text is quoted."""
     if isinstance(value, str):
-        charge(frame, (len(value) >> TEXT_SHIFT) + 1)
+        charge(frame, (len(value) >> 1) + 2)
         parts.append(repr(value))
     elif value is None or isinstance(value, int | float | Readable):
-        charge(frame, 1)
+        charge(frame, 2)
         parts.append(text_of(frame, value))
     elif is_list(value) or is_mapping(value):
         deeper(depth)
+        charge(frame, 3)
         _write_items(frame, value, parts, depth + 1)
     else:
         raise Fault(f"{kind_of(value)} has no text")
@@ -223,13 +227,13 @@ def measure(frame: Frame, value: object, depth: int = 0) -> None:
         return
     if isinstance(value, Mapping):
         deeper(depth)
-        charge(frame, (len(value) >> 1) + 1)
+        charge(frame, (len(value) >> 1) + 2)
         for item in value.values():
             if type(item) not in SCALARS:
                 measure(frame, item, depth + 1)
     elif isinstance(value, list | tuple):
         deeper(depth)
-        charge(frame, (len(value) >> 2) + 1)
+        charge(frame, (len(value) >> 2) + 2)
         for item in value:
             if type(item) not in SCALARS:
                 measure(frame, item, depth + 1)
@@ -250,7 +254,7 @@ def _explain(undefined: Undefined) -> str:
 def _known(part: str, container: object) -> str:
     if not isinstance(container, Mapping):
         return ""
-    name = part.strip("'\"")
+    name = part.strip("'\"")[:NAME_COMPARED_MAX]
     near = closest(name, islice((key for key in container if isinstance(key, str)), KEYS_COMPARED_MAX))
     shown = ", ".join(str(key)[:40] for key in islice(container, KEYS_SHOWN_MAX))
     more = ", ..." if len(container) > KEYS_SHOWN_MAX else ""

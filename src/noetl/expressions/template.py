@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from noetl.errors import TemplateError
-from noetl.expressions.blocks import Reader
+from noetl.expressions.blocks import PROBLEMS_MAX, Reader
 from noetl.expressions.checks import check_calls
 from noetl.expressions.compiler import Compiler
 from noetl.expressions.names import NameUse, Segment, names_in
@@ -52,7 +52,7 @@ class Template:
     def __init__(self, text: str) -> None:
         reader = Reader(text)
         reader.read()
-        found = [*reader.problems, *check_calls(reader.calls)]
+        found = [*reader.problems, *check_calls(reader.calls, PROBLEMS_MAX)]
         self.text = text
         self.problems: tuple[Problem, ...] = tuple(sorted(found, key=_position)) if found else ()
         self.is_guard, self.is_single = _shape(text, reader.tags)
