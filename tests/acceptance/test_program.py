@@ -35,7 +35,7 @@ def on_a_terminal(*words: str, **changes: str) -> tuple[int, str]:
 
 
 def _all_of(terminal: int) -> str:
-    parts = []
+    parts: list[bytes] = []
     while True:
         try:
             part = os.read(terminal, 4096)
@@ -103,8 +103,10 @@ def test_ctrl_c_ends_the_program_quietly(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe.yaml"
     os.mkfifo(pipe)
     command = [PROGRAM, "validate", str(pipe)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as ran:
-        with pipe.open("wb"):  # waits until the program has opened it, and so is at work
-            ran.send_signal(signal.SIGINT)
-            out, err = ran.communicate(timeout=TIMEOUT_S)
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()) as ran,
+        pipe.open("wb"),  # waits until the program has opened it, and so is at work
+    ):
+        ran.send_signal(signal.SIGINT)
+        out, err = ran.communicate(timeout=TIMEOUT_S)
     assert (ran.returncode, out, err) == (130, b"", b"")

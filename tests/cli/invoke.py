@@ -44,7 +44,7 @@ class Screen(TextIOWrapper):
     def printed(self) -> bytes:
         self.flush()
         self.seek(0)
-        return self.buffer.read()
+        return bytes(self.buffer.read())
 
 
 @dataclass(frozen=True)
