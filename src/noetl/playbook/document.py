@@ -26,7 +26,7 @@ class Frame(msgspec.Struct):
     tasks: tuple[str, ...] = ()
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(msgspec.Struct, frozen=True, gc=False):
     """Where in the model something stands. `iterators` run from the outermost loop to the innermost."""
 
     frame: Frame
@@ -48,14 +48,14 @@ class Place(msgspec.Struct, frozen=True):
         return Place(self.frame, self.path, (*self.iterators, iterator), self.task)
 
 
-class TemplateUse(msgspec.Struct, frozen=True):
+class TemplateUse(msgspec.Struct, frozen=True, gc=False):
     template: Template
     node: Scalar
     site: Site
     place: Place
 
 
-class SetUse(msgspec.Struct, frozen=True):
+class SetUse(msgspec.Struct, frozen=True, gc=False):
     """One `set` target. `key` is where it was written; `value` is what it receives."""
 
     target: str
