@@ -9,8 +9,8 @@ from noetl.playbook.model import (
     LoopMode,
     Metadata,
     Playbook,
-    Router,
     RouteMode,
+    Router,
     Step,
     Task,
 )
@@ -91,8 +91,11 @@ def errors() -> Playbook:
         Step(
             "load",
             tool=tasks("postgres"),
-            next=exclusive("finish", Arc("rollback", "{{ event.name == 'step.failed' and output.error.kind == 'sql' }}"),
-                           Arc("alert", FAILED)),
+            next=exclusive(
+                "finish",
+                Arc("rollback", "{{ event.name == 'step.failed' and output.error.kind == 'sql' }}"),
+                Arc("alert", FAILED),
+            ),
         ),
         Step("rollback", tool=tasks("postgres"), next=exclusive(Arc("alert", "{{ true }}"))),
         Step("alert", desc="Tell the people on call", tool=tasks("http")),
@@ -112,15 +115,20 @@ def hostile() -> Playbook:
     """Names and texts that could end a quote, a bracket, a line or an element."""
     return playbook(
         'quote " <b>&amp;</b> ]] %%{init: x}%%',
-        Step("end", desc='a "quoted" [bracket] {brace} (paren) | pipe; # hash `tick` \\n back', next=exclusive(
-            Arc("graph", "{{ ctx['a\"]'] == '<script>alert(1)</script>' }}"), Arc("subgraph", "{{ ctx.x\n  and ctx.y }}")
-        )),
+        Step(
+            "end",
+            desc='a "quoted" [bracket] {brace} (paren) | pipe; # hash `tick` \\n back',
+            next=exclusive(
+                Arc("graph", "{{ ctx['a\"]'] == '<script>alert(1)</script>' }}"),
+                Arc("subgraph", "{{ ctx.x\n  and ctx.y }}"),
+            ),
+        ),
         Step("graph", desc="line one\nline two\ttab", tool=tasks("python")),
         Step("subgraph", desc="日本語 — ünïcode ✓ style a:#123; \x07", tool=tasks("http")),
     )
 
 
-def realistic() -> Playbook:
+def nightly_import() -> Playbook:
     """Thirty steps: a nightly import with fan-outs, loops, retries by routing, approval and error handling."""
     up, to = Arc, exclusive
     return playbook(
@@ -136,20 +144,40 @@ def realistic() -> Playbook:
             next=to(up("no_sources", "{{ output.loop.succeeded == 0 }}"), "plan"),
         ),
         Step("no_sources", tool=tasks("noop"), next=to("notify")),
-        Step("plan", tool=tasks("python"), next=inclusive(
-            up("orders", "{{ ctx.plan.orders }}"), up("customers", "{{ ctx.plan.customers }}"),
-            up("products", "{{ ctx.plan.products }}"), "audit_start")),
+        Step(
+            "plan",
+            tool=tasks("python"),
+            next=inclusive(
+                up("orders", "{{ ctx.plan.orders }}"),
+                up("customers", "{{ ctx.plan.customers }}"),
+                up("products", "{{ ctx.plan.products }}"),
+                "audit_start",
+            ),
+        ),
         Step("orders", desc="Page through the orders API", tool=tasks("http", "python"), next=to("orders_stage")),
-        Step("orders_stage", tool=tasks("postgres"), next=to(
-            up("orders", "{{ output.data.has_more }}"), "orders_check", up("quarantine", FAILED))),
-        Step("orders_check", tool=tasks("duckdb"), next=to(up("quarantine", "{{ output.data.bad_rows > 100 }}"), "merge")),
+        Step(
+            "orders_stage",
+            tool=tasks("postgres"),
+            next=to(up("orders", "{{ output.data.has_more }}"), "orders_check", up("quarantine", FAILED)),
+        ),
+        Step(
+            "orders_check", tool=tasks("duckdb"), next=to(up("quarantine", "{{ output.data.bad_rows > 100 }}"), "merge")
+        ),
         Step("customers", tool=tasks("http"), next=to("customers_dedupe")),
         Step("customers_dedupe", tool=tasks("duckdb", "python"), next=to("customers_stage")),
         Step("customers_stage", tool=tasks("postgres"), next=to("merge", up("quarantine", FAILED))),
-        Step("products", tool=tasks("http"), loop=Loop("{{ ctx.shops }}", "shop", LoopMode.SEQUENTIAL),
-             next=to("products_images")),
-        Step("products_images", tool=tasks("http", "script"), loop=Loop(
-            "{{ ctx.images }}", "image", LoopMode.PARALLEL, "{{ workload.width }}"), next=to("products_stage")),
+        Step(
+            "products",
+            tool=tasks("http"),
+            loop=Loop("{{ ctx.shops }}", "shop", LoopMode.SEQUENTIAL),
+            next=to("products_images"),
+        ),
+        Step(
+            "products_images",
+            tool=tasks("http", "script"),
+            loop=Loop("{{ ctx.images }}", "image", LoopMode.PARALLEL, "{{ workload.width }}"),
+            next=to("products_stage"),
+        ),
         Step("products_stage", tool=tasks("postgres"), next=to("merge")),
         Step("audit_start", tool=tasks("postgres"), next=to("merge")),
         Step("quarantine", desc="Set bad rows aside", tool=tasks("postgres"), next=to("ask_owner")),
@@ -157,8 +185,16 @@ def realistic() -> Playbook:
         Step("merge", join=Join.ALL, tool=tasks("postgres"), next=to("refresh_views", up("rollback", FAILED))),
         Step("rollback", tool=tasks("postgres"), next=to(up("notify", "{{ true }}"))),
         Step("refresh_views", tool=tasks("postgres"), next=to("quality")),
-        Step("quality", desc="Compare with yesterday", tool=tasks("duckdb"), next=to(
-            up("publish", "{{ output.data.score >= 0.98 }}"), up("review", "{{ output.data.score >= 0.9 }}"), "rollback")),
+        Step(
+            "quality",
+            desc="Compare with yesterday",
+            tool=tasks("duckdb"),
+            next=to(
+                up("publish", "{{ output.data.score >= 0.98 }}"),
+                up("review", "{{ output.data.score >= 0.9 }}"),
+                "rollback",
+            ),
+        ),
         Step("review", tool=tasks("playbook"), next=to(up("publish", "{{ output.data.approved }}"), "rollback")),
         Step("publish", next=inclusive("export_files", "warm_cache", "send_report")),
         Step("export_files", tool=tasks("duckdb", "script"), next=to("finish")),
@@ -171,9 +207,12 @@ def realistic() -> Playbook:
 
 
 SAMPLES = {
-    sample.metadata.name if name != "hostile" else "hostile": sample
-    for name, sample in (
-        ("chain", chain()), ("diamond", diamond()), ("cycle", cycle()), ("errors", errors()),
-        ("single", single()), ("empty", empty()), ("hostile", hostile()), ("realistic", realistic()),
-    )
-}  # fmt: skip
+    "chain": chain(),
+    "diamond": diamond(),
+    "cycle": cycle(),
+    "errors": errors(),
+    "single": single(),
+    "empty": empty(),
+    "hostile": hostile(),
+    "nightly_import": nightly_import(),
+}

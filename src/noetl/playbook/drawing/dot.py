@@ -17,7 +17,7 @@ def dot(playbook: Playbook) -> str:
     lines.extend(_node(number, box) for number, box in enumerate(drawing.boxes))
     for number, box in enumerate(drawing.boxes):
         if box.is_entry:
-            lines.append('  start [shape=point, width=0.14, color="#2563eb"]')
+            lines.append('  start [shape=point, width=0.14, color="#2563eb", fillcolor="#2563eb"]')
             lines.append(f"  start -> s{number}")
     lines.extend(_edge(line) for line in drawing.lines)
     return "\n".join([*lines, "}"]) + "\n"

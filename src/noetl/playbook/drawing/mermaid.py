@@ -6,7 +6,6 @@ from noetl.playbook.model import Playbook, RouteMode
 _PLAIN = frozenset(" _.,-=/+*()'…×›→")
 _CLASSES = (
     "classDef entry stroke-width:3px",
-    "classDef leaf stroke-dasharray:1 3,stroke-width:2px",
     "classDef inclusive stroke:#2563eb",
 )
 
@@ -47,9 +46,7 @@ def _brackets(box: Box) -> tuple[str, str]:
 def _class(box: Box) -> str:
     if box.is_entry:
         return ":::entry"
-    if box.mode is RouteMode.INCLUSIVE:
-        return ":::inclusive"
-    return ":::leaf" if box.is_leaf else ""
+    return ":::inclusive" if box.mode is RouteMode.INCLUSIVE else ""
 
 
 def _edge(line: Line) -> str:

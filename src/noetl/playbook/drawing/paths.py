@@ -63,12 +63,11 @@ def _down(grid: Grid, places: Places, chain: Sequence[int], drawn: set[tuple[int
 def _pass(grid: Grid, places: Places, item: int, is_start: bool) -> _Pass:
     x, y, height = places.x[item], places.y[item], grid.items[item].height
     band = places.bands[grid.rank_of[item]]
+    if item < grid.boxes and is_start:
+        return _Pass(x, y + height / 2, band.bottom, 0.0)
     if item < grid.boxes:
-        top = y + height / 2 if is_start else band.top
-        bottom = band.bottom if is_start else y - height / 2 - grid.items[item].above
-        return (
-            _Pass(x, min(top, bottom), max(top, bottom), 0.0) if is_start else _Pass(x, min(top, bottom), bottom, 0.0)
-        )
+        end = y - height / 2 - grid.items[item].above
+        return _Pass(x, min(band.top, end), end, 0.0)
     if height or grid.rank_of[item] % 2 == 0:
         return _Pass(x, band.top, band.bottom, 0.0)
     room = (band.bottom - band.top) / 2

@@ -105,7 +105,7 @@ def _loop(loop: Loop) -> str:
 def _level(loop: Loop) -> str:
     if loop.mode is LoopMode.SEQUENTIAL:
         return f"each {loop.iterator}, sequential"
-    limit = loop.max_in_flight if isinstance(loop.max_in_flight, int) else shorten(_bare(loop.max_in_flight), 14)
+    limit = loop.max_in_flight if isinstance(loop.max_in_flight, int) else shorten(_bare(loop.max_in_flight), 20)
     return f"each {loop.iterator}, parallel ×{limit}"
 
 
