@@ -46,7 +46,7 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
         found.extend(_check(document))
     is_sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in found)
     playbook = document.playbook if document is not None and is_sound else None
-    return Compilation(source, _bounded(set(found)), playbook, document)
+    return Compilation(source, _bounded(dict.fromkeys(found)), playbook, document)
 
 
 def _source_diagnostics(problems: list[SourceProblem]) -> list[Diagnostic]:

@@ -1,5 +1,6 @@
 """A `when` that is neither a boolean nor exactly one `{{ … }}`."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from noetl.expressions.template import parse
@@ -14,6 +15,8 @@ from noetl.playbook.structure import BadGuard
 
 EXPECTED = '"when" takes true, false or exactly one {{ … }}'
 
+ONE = r"\{\{-?\s*(.*?)\s*-?\}\}"
+
 WORDS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 
 
@@ -23,7 +26,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
             yield _report(finding.node)
     for use in document.notes.templates:
         if use.site.is_guard and not use.template.is_guard and not use.template.problems:
-            yield RULE.at(use.node, f"{EXPECTED}; found {_shape(use)}", "write the whole condition inside one {{ … }}")
+            yield RULE.at(use.node, f"{EXPECTED}; found {_shape(use)}", _joined(use.template.text))
 
 
 def _report(node: Node) -> Diagnostic:
@@ -43,6 +46,16 @@ def _wrapped(node: Scalar) -> tuple[str, Sequence[Edit]]:
     if template.problems or not template.is_guard:
         return "write the condition inside one {{ … }}", []
     return f"write `when: {quote(wrapped)}`", respell(node, quote(wrapped))
+
+
+def _joined(text: str) -> str:
+    """The text with its templates drawn together into one, if that is an expression."""
+    inner = re.sub(ONE, r"(\1)", text)
+    joined = f"{{{{ {inner} }}}}"
+    template = parse(joined)
+    if template.problems or not template.is_guard:
+        return "write the whole condition inside one {{ … }}"
+    return f"write the whole condition inside one {{{{ … }}}}: {quote(joined)}"
 
 
 def _shape(use: TemplateUse) -> str:

@@ -52,7 +52,8 @@ def _bodiless(document: Document) -> Iterator[tuple[Mapping, Shape, Field]]:
     for rules in rule_lists(document):
         body = rules.shape.fields.get(BODIES.get(rules.shape.title, ""))
         if body is not None:
-            bare = (item for item in items(rules) if item.get("when") is not None and item.get(body.name) is None)
+            done = {"else", body.name}
+            bare = (item for item in items(rules) if item.get("when") is not None and not item.keys() & done)
             yield from ((item, rules.shape, body) for item in bare)
 
 

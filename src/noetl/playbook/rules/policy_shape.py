@@ -14,8 +14,8 @@ from noetl.playbook.structure import Finding, MissingKey, OldWord, UnknownKey, W
 CODE = "NOE301"
 
 SAMPLES = {
-    TASK_POLICY.title: "then: { do: fail }",
-    ADMIT.title: "then: { allow: true }",
+    TASK_POLICY.title: ("do: fail", "do: continue"),
+    ADMIT.title: ("allow: true", "allow: false"),
 }
 RULE_KEYS = frozenset(TASK_RULE.fields.keys() | ADMIT_RULE.fields.keys())
 
@@ -62,8 +62,9 @@ def _hint(word: str, title: str) -> str:
     """The right form, as far as the object has rules at all."""
     if title not in SAMPLES:
         return f"write keys under `{word}`, not a list"
-    then = SAMPLES[title]
-    return f'write\n{word}:\n  rules:\n    - when: "{{{{ … }}}}"\n      {then}\n    - else:\n        {then}'
+    then, otherwise = SAMPLES[title]
+    first = f'    - when: "{{{{ … }}}}"\n      then: {{ {then} }}'
+    return f"write\n{word}:\n  rules:\n{first}\n    - else:\n        then: {{ {otherwise} }}"
 
 
 RULE = Rule(CODE, "policy-shape", Severity.ERROR, check)

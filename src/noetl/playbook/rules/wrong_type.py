@@ -6,21 +6,24 @@ from noetl.expressions.template import is_template
 from noetl.playbook import shape
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Mapping, Scalar, Sequence, Style
+from noetl.playbook.nodes import Mapping, Scalar, Sequence
 from noetl.playbook.rules.policy_shape import speaks_of
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
 from noetl.playbook.rules.wording import expected, found
 from noetl.playbook.scalars import quote, resolve_plain
 from noetl.playbook.structure import TooFew, WrongType
+from noetl.playbook.tree import shorten
 
 Cure = tuple[str | None, list[Edit]]
+NONE: Cure = (None, [])
 
 FLAGS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 
 SHORTHANDS = {
     "next": "write\nnext:\n  arcs:\n    - step: {}",
-    "tool": "write `tool: {{ kind: {} }}`",
+    "tool": "write `kind: {}`",
+    "executor": "write `executor: {{ profile: {} }}`",
     "loop": "write\nloop:\n  in: {}\n  iterator: item",
     "arcs": "write `- step: {}`",
     "then": "write `then: {{ do: {} }}`",
@@ -28,6 +31,11 @@ SHORTHANDS = {
 }
 """What a bare text stands for at some keys."""
 
+
+EXAMPLES = {
+    "workflow": "write a list of steps, each of which begins with `- step: name`",
+    "arcs": "write a list of arcs, each of which begins with `- step: name`",
+}
 
 EMPTY = {"else": "indent what belongs to it below `else`"}
 
@@ -44,7 +52,9 @@ def check(document: Document) -> Iterator[Diagnostic]:
 def _report(finding: WrongType) -> Diagnostic:
     node = finding.node
     message = f"{_place(finding)} {expected(finding.type)}; found {found(node)}"
-    hint, fix = _scalar_cure(node, finding) if isinstance(node, Scalar) else (_hint(node, finding.type), [])
+    hint, fix = (
+        _scalar_cure(node, finding) if isinstance(node, Scalar) else (_hint(node, finding.type, finding.field.name), [])
+    )
     return RULE.at(node, message, hint, fix)
 
 
@@ -59,50 +69,46 @@ def _place(finding: WrongType) -> str:
 def _scalar_cure(node: Scalar, finding: WrongType) -> Cure:
     if node.value is None:
         return EMPTY.get(finding.field.name, f"give `{finding.field.name}` a value, or delete it"), []
-    for type_ in finding.type.options if isinstance(finding.type, shape.Either) else (finding.type,):
-        cure = _cure(node, type_, finding.field.name)
-        if cure is not None:
-            return cure
-    return None, []
+    return _cure(node, finding.type, finding.field.name)
 
 
-def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure | None:
+def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure:
     match type_:
         case shape.Number():
             return _number_cure(node, type_)
         case shape.Flag():
             word = FLAGS.get(node.text.lower())
-            return _written(node, word) if word is not None else None
-        case shape.Text() | shape.Name():
-            return _written(node, quote(node.text)) if node.style is Style.PLAIN else None
-        case shape.Listing() if name != "workflow":
-            return f"write a list: [{node.text}]", []
+            return _written(node, word) if word is not None else NONE
+        case shape.Text():
+            return _written(node, quote(node.text))
+        case shape.Name():
+            return "a name begins with a letter or _", []
+        case shape.Listing():
+            return EXAMPLES.get(name, f"write a list: [{shorten(node.text)}]"), []
         case _ if name in SHORTHANDS and isinstance(node.value, str):
-            return SHORTHANDS[name].format(quote(node.text) if is_template(node.text) else node.text), []
+            return SHORTHANDS[name].format(quote(node.text) if is_template(node.text) else shorten(node.text)), []
         case _:
-            return None
+            return NONE
 
 
-def _number_cure(node: Scalar, type_: shape.Number) -> Cure | None:
+def _number_cure(node: Scalar, type_: shape.Number) -> Cure:
     if is_template(node.text):
         return "a template cannot stand here; write the number itself", []
     inner = node.text.strip()
     value = resolve_plain(inner)
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if node.style is Style.PLAIN or not is_number or (type_.integer and not isinstance(value, int)):
-        return None
-    hint, fix = _written(node, inner)
-    return f"remove the quotes: {inner}" if hint else None, fix
+    if isinstance(value, bool) or not isinstance(value, int if type_.integer else int | float):
+        return NONE
+    return f"remove the quotes: {inner}", respell(node, inner)
 
 
 def _written(node: Scalar, text: str) -> Cure:
     return f"write {text}", respell(node, text)
 
 
-def _hint(node: Sequence | Mapping, type_: shape.Type) -> str | None:
+def _hint(node: Sequence | Mapping, type_: shape.Type, name: str) -> str | None:
     takes_list = isinstance(type_, shape.Listing | shape.Pipeline)
     if isinstance(node, Mapping) and takes_list:
-        return "begin each item with `- `"
+        return EXAMPLES.get(name, "begin each item with `- `")
     if isinstance(node, Sequence) and not takes_list and expected(type_) == "a mapping":
         return "write `key: value` without the dash"
     return None
