@@ -1,0 +1,233 @@
+"""Where a pipeline stands: a stack of frames, rebuilt from its events at any point.
+
+The bottom frame is the step's own pipeline; a `workbook` task puts the block's frame on top of it, and a
+looped block puts a turn in between. `apply` is the only code that moves a cursor, on a worker and on replay alike.
+"""
+
+from collections.abc import Mapping
+from typing import assert_never
+
+import msgspec
+
+from noetl.engine.events import (
+    BlockLoop,
+    Call,
+    Child,
+    IterationDone,
+    IterationFailed,
+    IterationStarted,
+    Patch,
+    TaskDone,
+    TaskStarted,
+    TaskWaiting,
+    Values,
+)
+from noetl.engine.output import NOTHING, Output, Status, result
+from noetl.engine.scopes import overlaid, patched
+from noetl.playbook.model import Dialect, Directive
+
+WorkerFact = TaskStarted | TaskDone | TaskWaiting | IterationStarted | IterationDone | IterationFailed
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """One running pipeline. `block` is empty for the step's own; `call` is the id of the task run that called it.
+
+    `attempt` counts the runs of this visit and `visit` is the number of its first; `runs` counts over all visits.
+    `base` is what `iter` began with in a block's iteration, and `iter` what was written to it since.
+    `end` is there once the pipeline has ended.
+    """
+
+    block: str = ""
+    call: str = ""
+    pc: int = 0
+    attempt: int = 0
+    visit: int = 0
+    runs: Mapping[str, int] = {}
+    outputs: Mapping[str, object] = {}
+    prev: object = None
+    output: Output | None = None
+    output_kind: str = ""
+    input: Values = {}
+    step: Values = {}
+    base: Values | None = None
+    iter: Values = {}
+    end: Output | None = None
+    not_before: float | None = None
+    child: Child | None = None
+    arrived: Output | None = None
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A looped block between two iterations: its items, how far it is, and what the iterations gave."""
+
+    block: str
+    call: str
+    level: int
+    loop: BlockLoop
+    input: Values
+    parent: Values | None
+    step: Values = {}
+    index: int = 0
+    data: tuple[object, ...] = ()
+    failure: Output | None = None
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """`ctx` holds what the pipeline wrote so far; `task_runs` is spent against the pipeline's budget."""
+
+    frames: tuple[Frame | Turn, ...] = (Frame(),)
+    task_runs: int = 0
+    ctx: Values = {}
+
+    @property
+    def top(self) -> Frame | Turn:
+        return self.frames[-1]
+
+
+def start(step: Values) -> Cursor:
+    """The cursor of a step run, or of an iteration, that has not begun. A sequential loop hands `step` on."""
+    return Cursor((Frame(step=step),))
+
+
+def apply(cursor: Cursor, fact: WorkerFact, dialect: Dialect, kind: str) -> Cursor:
+    """The cursor after a fact. `kind` is that of the task the fact speaks of."""
+    match fact:
+        case TaskStarted():
+            return _started(cursor, fact)
+        case TaskDone():
+            return _done(cursor, fact, dialect, kind)
+        case TaskWaiting():
+            return _waiting(cursor, fact)
+        case IterationStarted():
+            return _turn_started(cursor, fact)
+        case IterationDone() | IterationFailed():
+            return _turn_ended(cursor, fact)
+        case _:
+            assert_never(fact)
+
+
+def iteration_scope(iterator: str, item: object, index: int, count: int, parent: Values | None) -> dict[str, object]:
+    """What `iter` is when an iteration starts."""
+    scope: dict[str, object] = {iterator: item, "index": index, "count": count}
+    if parent is not None:
+        scope["parent"] = parent
+    return scope
+
+
+def _started(cursor: Cursor, fact: TaskStarted) -> Cursor:
+    frame = _patched(_frame(cursor.top), fact.patch)
+    number = frame.runs.get(fact.task, 0) + 1
+    moved = msgspec.structs.replace(
+        frame,
+        attempt=fact.attempt,
+        visit=number if fact.attempt == 1 else frame.visit,
+        runs={**frame.runs, fact.task: number},
+        not_before=None,
+    )
+    called = () if fact.call is None else (_entered(fact.call, fact.task_run_id),)
+    ctx = overlaid(cursor.ctx, fact.patch.ctx)
+    return Cursor((*cursor.frames[:-1], moved, *called), cursor.task_runs + 1, ctx)
+
+
+def _entered(call: Call, task_run_id: str) -> Frame | Turn:
+    if call.loop is None:
+        return Frame(call.block, task_run_id, input=call.input)
+    return Turn(call.block, task_run_id, 0, call.loop, call.input, call.parent)
+
+
+def _done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor:
+    frames = list(cursor.frames)
+    while frames[-1].call == fact.task_run_id:
+        frames.pop()
+    frames[-1] = _after(_patched(_frame(frames[-1]), fact.patch), fact, dialect, kind)
+    spent = cursor.task_runs if fact.ran else cursor.task_runs + 1
+    return Cursor(tuple(frames), spent, overlaid(cursor.ctx, fact.patch.ctx))
+
+
+def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
+    keeps = fact.ran and fact.directive is not Directive.SKIP
+    is_data = keeps and fact.output.status is Status.OK and kind != "noop"
+    seen = {"data": fact.output.data, "ref": fact.output.ref, "status": fact.output.status.value}
+    return msgspec.structs.replace(
+        frame,
+        pc=frame.pc if fact.next is None else fact.next,
+        attempt=frame.attempt if fact.directive is Directive.RETRY else 0,
+        not_before=fact.due_at,
+        prev=_data(fact.output, dialect, kind) if is_data else frame.prev,
+        output=fact.output if keeps else frame.output,
+        output_kind=kind if keeps else frame.output_kind,
+        outputs={**frame.outputs, fact.task: seen} if keeps else frame.outputs,
+        end=_end(frame, fact, keeps=keeps) if fact.next is None else None,
+        child=None,
+        arrived=None,
+    )
+
+
+def _data(output: Output, dialect: Dialect, kind: str) -> object:
+    return result(output, kind) if dialect is Dialect.V10 else output.data
+
+
+def _end(frame: Frame, fact: TaskDone, *, keeps: bool) -> Output:
+    """The output of a pipeline is that of its last task run."""
+    if keeps or fact.directive is Directive.FAIL:
+        return fact.output
+    return frame.output or NOTHING
+
+
+def _patched(frame: Frame, patch: Patch) -> Frame:
+    if not patch.step and not patch.iter:
+        return frame
+    return msgspec.structs.replace(frame, step=patched(frame.step, patch.step), iter=overlaid(frame.iter, patch.iter))
+
+
+def _waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
+    moved = msgspec.structs.replace(
+        _frame(cursor.top),
+        not_before=None if fact.is_over else fact.due_at,
+        child=None if fact.is_over else fact.child,
+        arrived=fact.output if fact.is_over else None,
+    )
+    return Cursor((*cursor.frames[:-1], moved), cursor.task_runs, cursor.ctx)
+
+
+def _turn_started(cursor: Cursor, fact: IterationStarted) -> Cursor:
+    turn = _turn(cursor.top)
+    scratch = scratch_of(turn)
+    inside: Frame | Turn
+    if fact.loop is not None:
+        inside = Turn(turn.block, turn.call, turn.level + 1, fact.loop, turn.input, scratch, turn.step)
+    else:
+        inside = Frame(turn.block, turn.call, input=turn.input, step=turn.step, base=scratch)
+    return Cursor((*cursor.frames, inside), cursor.task_runs, cursor.ctx)
+
+
+def scratch_of(turn: Turn) -> dict[str, object]:
+    """What `iter` is at the start of the turn's next iteration."""
+    items = turn.loop.items
+    return iteration_scope(turn.loop.iterator, items[turn.index], turn.index, len(items), turn.parent)
+
+
+def _turn_ended(cursor: Cursor, fact: IterationDone | IterationFailed) -> Cursor:
+    turn = _turn(cursor.frames[-2])
+    if isinstance(fact, IterationFailed):
+        moved = msgspec.structs.replace(turn, failure=fact.output, index=turn.index + 1)
+    else:
+        data = (*turn.data, fact.output.data)
+        moved = msgspec.structs.replace(turn, data=data, index=turn.index + 1, step=cursor.top.step)
+    return Cursor((*cursor.frames[:-2], moved), cursor.task_runs, cursor.ctx)
+
+
+def frame_of(cursor: Cursor, fact: TaskDone) -> Frame | None:
+    """The frame in which the task stands: below those of the block it called."""
+    frame = next((each for each in reversed(cursor.frames) if each.call != fact.task_run_id), None)
+    return frame if isinstance(frame, Frame) else None
+
+
+def _frame(frame: Frame | Turn) -> Frame:
+    assert isinstance(frame, Frame)
+    return frame
+
+
+def _turn(frame: Frame | Turn) -> Turn:
+    assert isinstance(frame, Turn)
+    return frame

@@ -1,0 +1,173 @@
+"""Commands to events. Every decision is a function of the playbook, the state and the command.
+
+`transact` carries a command through: it decides, lets `evolve` apply each fact, and decides what that leaves
+open, until nothing is. The shell stores all of it in one transaction or forgets all of it.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import assert_never
+
+import msgspec
+
+from noetl.engine import events as e
+from noetl.engine.admission import arrive
+from noetl.engine.commands import (
+    CancelExecution,
+    Command,
+    EndWait,
+    ExpireStep,
+    FailPoison,
+    Rejection,
+    Report,
+    RequestExecution,
+)
+from noetl.engine.ending import cancelled, stopped
+from noetl.engine.evolve import evolve
+from noetl.engine.join import settle_tokens
+from noetl.engine.layering import merge
+from noetl.engine.loops import begin, loop_under, tend
+from noetl.engine.output import Error, failed
+from noetl.engine.program import Program
+from noetl.engine.reports import taken
+from noetl.engine.routing import route
+from noetl.engine.state import Arrive, Begin, Pending, Route, State, Tend
+from noetl.engine.view import Collections, IterationView, RunView, StateView
+
+DEPTH_MAX = 32
+"""The deepest chain of child executions."""
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What a decision needs from outside: the time of the command, and collections kept elsewhere."""
+
+    now: float
+    collections: Collections
+
+
+def transact(program: Program, state: State, command: Command, around: Surroundings) -> list[e.Fact] | Rejection:
+    """All facts that follow from a command, already applied to the state; or why nothing does."""
+    decided = decide(program, state, command)
+    if isinstance(decided, Rejection):
+        return decided
+    facts: list[e.Fact] = []
+    pending: deque[Pending] = deque()
+    while decided:
+        for fact in decided:
+            pending.extend(evolve(program, state, fact))
+        facts.extend(decided)
+        decided = _next(program, state, pending, around)
+    return facts
+
+
+def decide(program: Program, state: StateView, command: Command) -> list[e.Fact] | Rejection:
+    """The facts a command comes to by itself."""
+    if isinstance(command, RequestExecution):
+        return _request(program, state, command)
+    if state.has_ended:
+        return Rejection("ended", f"execution {state.execution_id} has ended: {state.status}")
+    if isinstance(command, CancelExecution):
+        return cancelled(state, command.reason)
+    run = state.runs.get(command.step_run_id)
+    if run is None:
+        return Rejection("unknown", f"step run {command.step_run_id} is not live")
+    match command:
+        case Report():
+            return taken(program, run, command.facts)
+        case EndWait():
+            return _end_wait(run, command)
+        case ExpireStep():
+            message = f"step `{run.step}` used up its {command.reason}"
+            return [e.StepFailed(run.id, failed("timeout", message, retryable=True), by_server=True)]
+        case FailPoison():
+            return _poison(run, command)
+        case _:
+            assert_never(command)
+
+
+def _next(program: Program, state: State, pending: deque[Pending], around: Surroundings) -> list[e.Fact]:
+    """The next decision that is open, if any."""
+    while pending and not state.has_ended:
+        facts = _proceed(program, state, pending.popleft(), around)
+        if facts:
+            return facts
+    if state.has_ended or state.status != "running":
+        return []
+    return settle_tokens(program, state, around.now)
+
+
+def _proceed(program: Program, state: StateView, item: Pending, around: Surroundings) -> list[e.Fact]:
+    if isinstance(item, Arrive):
+        return arrive(program, state, item.token, around.now)
+    run = state.runs.get(item.step_run_id)
+    if run is None:
+        return []
+    match item:
+        case Route():
+            return route(program, state, run)
+        case Begin():
+            return begin(program, state, run, around.collections)
+        case Tend():
+            return tend(program, state, run, item.path, around.collections)
+        case _:
+            assert_never(item)
+
+
+def _request(program: Program, state: StateView, command: RequestExecution) -> list[e.Fact] | Rejection:
+    if state.seq > 0:
+        return Rejection("stale", f"execution {state.execution_id} exists already")
+    requested = e.ExecutionRequested(
+        command.path,
+        command.digest,
+        command.version,
+        dict(command.workload),
+        command.parent,
+        command.origin,
+        command.trace_id,
+    )
+    error = _refusal(command)
+    names = [entry.name for entry in program.playbook.keychain]
+    workload = merge(program.playbook.workload, command.workload)
+    evaluated = e.RequestEvaluated(workload, names, program.playbook.entry_step, error)
+    if error is not None:
+        return [requested, evaluated, *stopped(state, error)]
+    return [requested, evaluated, e.WorkflowStarted(program.playbook.entry_step)]
+
+
+def _refusal(command: RequestExecution) -> Error | None:
+    if command.missing:
+        names = ", ".join(sorted(command.missing))
+        return Error("keychain", f"keychain entries not found: {names}", details={"missing": sorted(command.missing)})
+    if command.parent is not None and command.parent.depth > DEPTH_MAX:
+        return Error("budget_exceeded", f"child executions may be nested {DEPTH_MAX} deep")
+    return None
+
+
+def _end_wait(run: RunView, command: EndWait) -> list[e.Fact] | Rejection:
+    holder = _holder(run, command.path)
+    if holder is None or not holder.is_parked:
+        return Rejection("stale", f"{command.task_run_id} does not wait")
+    return [
+        e.TaskWaiting(run.id, command.path, command.task_run_id, is_over=True, output=command.output),
+    ]
+
+
+def _poison(run: RunView, command: FailPoison) -> list[e.Fact] | Rejection:
+    message = f"delivered {command.deliveries} times and never reported: the work seems to kill its workers"
+    output = failed("poison", message)
+    if not command.path:
+        return [e.StepFailed(run.id, output, by_server=True)]
+    loop = loop_under(run, command.path[:-1])
+    if loop is None or command.path[-1] in loop.ended:
+        return Rejection("stale", f"iteration {command.path} of {run.id} has ended")
+    started: Sequence[e.Fact] = (
+        () if command.path[-1] in loop.live else (e.IterationStarted(run.id, command.path, by_server=True),)
+    )
+    return [*started, e.IterationFailed(run.id, command.path, output, by_server=True)]
+
+
+def _holder(run: RunView, path: e.Path) -> RunView | IterationView | None:
+    if not path:
+        return run
+    loop = loop_under(run, path[:-1])
+    return loop.live.get(path[-1]) if loop is not None else None

@@ -1,0 +1,167 @@
+"""What a fact changes outside the log: work, timers and messages that appear or disappear.
+
+A store carries them out in the transaction that appends the fact, so there is no second truth to drift.
+"""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from noetl.engine import events as e
+from noetl.engine.commands import EndWait, ExpireStep, RequestExecution
+from noetl.engine.names import entity_id
+from noetl.engine.output import Error, Output, Status
+from noetl.engine.program import Program
+from noetl.engine.view import StateView
+
+
+class OfferWork(msgspec.Struct, frozen=True):
+    """A pipeline to run; or, with a `count`, the iterations of a loop, of which `slots` may run at once."""
+
+    step_run_id: str
+    path: e.Path = ()
+    count: int | None = None
+    slots: int = 1
+
+
+class EndWork(msgspec.Struct, frozen=True):
+    """All work of a step run is over."""
+
+    step_run_id: str
+
+
+class SetTimer(msgspec.Struct, frozen=True):
+    timer_id: str
+    due_at: float
+    command: EndWait | ExpireStep
+
+
+class ClearTimers(msgspec.Struct, frozen=True):
+    """Timers of a step run that are not due any more."""
+
+    step_run_id: str
+
+
+class StartChild(msgspec.Struct, frozen=True):
+    """Delivered at least once; the child's id makes the second delivery harmless."""
+
+    execution_id: str
+    path: str
+    version: str | None
+    workload: object
+    parent: e.Parent
+
+
+class CancelChild(msgspec.Struct, frozen=True):
+    execution_id: str
+
+
+class TellParent(msgspec.Struct, frozen=True):
+    execution_id: str
+    command: EndWait
+
+
+class EndAll(msgspec.Struct, frozen=True):
+    """The execution has ended: no work, timer or lease of it is left."""
+
+
+Effect = OfferWork | EndWork | SetTimer | ClearTimers | StartChild | CancelChild | TellParent | EndAll
+
+
+def effects(program: Program, state: StateView, fact: e.Fact, now: float) -> list[Effect]:
+    """`state` is the state after the fact."""
+    match fact:
+        case e.StepScheduled():
+            return _scheduled(program, fact)
+        case e.StepStarted():
+            return _started(program, state, fact, now)
+        case e.LoopStarted():
+            return _loop_started(program, state, fact)
+        case e.TaskWaiting():
+            return _waiting(state, fact)
+        case e.StepDone() | e.StepFailed():
+            return [EndWork(fact.step_run_id), ClearTimers(fact.step_run_id)]
+        case e.LoopDone(path=()):
+            return [EndWork(fact.step_run_id), ClearTimers(fact.step_run_id)]
+        case e.WorkflowFinished():
+            return _finished(state, fact)
+        case _:
+            return []
+
+
+def _scheduled(program: Program, fact: e.StepScheduled) -> list[Effect]:
+    ready = program.steps[fact.step]
+    found: list[Effect] = []
+    if ready.step.tool and not ready.levels:
+        found.append(OfferWork(fact.step_run_id))
+    if fact.deadline_at is not None:
+        expire = ExpireStep(fact.step_run_id, "deadline")
+        found.append(SetTimer(f"{fact.step_run_id}:deadline", fact.deadline_at, expire))
+    return found
+
+
+def _started(program: Program, state: StateView, fact: e.StepStarted, now: float) -> list[Effect]:
+    timeout_s = program.steps[state.runs[fact.step_run_id].step].step.timeout_s
+    if timeout_s is None:
+        return []
+    return [SetTimer(f"{fact.step_run_id}:timeout", now + timeout_s, ExpireStep(fact.step_run_id, "timeout"))]
+
+
+def _loop_started(program: Program, state: StateView, fact: e.LoopStarted) -> list[Effect]:
+    levels = program.steps[state.runs[fact.step_run_id].step].levels
+    if len(fact.path) + 1 < len(levels) or fact.count == 0:
+        return []
+    return [OfferWork(fact.step_run_id, fact.path, fact.count, fact.max_in_flight)]
+
+
+def _waiting(state: StateView, fact: e.TaskWaiting) -> list[Effect]:
+    if fact.is_over:
+        return [OfferWork(fact.step_run_id, fact.path)]
+    found: list[Effect] = []
+    end = EndWait(fact.step_run_id, fact.path, fact.task_run_id)
+    if fact.due_at is not None:
+        found.append(SetTimer(f"{entity_id(fact.step_run_id, fact.path)}:wait", fact.due_at, end))
+    if fact.child is not None:
+        depth = state.parent.depth + 1 if state.parent is not None else 1
+        parent = e.Parent(
+            state.execution_id, fact.step_run_id, fact.path, fact.task_run_id, depth, fact.child.return_step
+        )
+        child = fact.child
+        found.append(StartChild(child.execution_id, child.path, child.version, child.workload, parent))
+    return found
+
+
+def _finished(state: StateView, fact: e.WorkflowFinished) -> list[Effect]:
+    found: list[Effect] = [EndAll(), *(CancelChild(child) for child in fact.children)]
+    parent = state.parent
+    if parent is not None:
+        told = EndWait(parent.step_run_id, parent.path, parent.task_run_id, answer(state, fact, parent))
+        found.append(TellParent(parent.execution_id, told))
+    return found
+
+
+def answer(state: StateView, fact: e.WorkflowFinished, parent: e.Parent) -> Output:
+    """What the caller of a child execution gets."""
+    blocks = {"playbook": {"execution_id": state.execution_id, "status": fact.status}}
+    if fact.status == "completed":
+        return _returned(state, fact, parent, blocks)
+    kind = "cancelled" if fact.status == "cancelled" else "playbook_failed"
+    cause = fact.error.message if fact.error is not None else fact.status
+    message = f"child execution {state.execution_id} {fact.status}: {cause}"
+    return Output(status=Status.ERROR, error=Error(kind, message), blocks=blocks)
+
+
+def _returned(state: StateView, fact: e.WorkflowFinished, parent: e.Parent, blocks: Mapping[str, object]) -> Output:
+    if parent.return_step is None:
+        return msgspec.structs.replace(fact.output, blocks=blocks)
+    found = state.outputs.get(parent.return_step)
+    if not isinstance(found, Mapping):
+        message = f"`return_step` names `{parent.return_step}`, which did not run in {state.execution_id}"
+        return Output(status=Status.ERROR, error=Error("playbook_failed", message), blocks=blocks)
+    return Output(data=found["data"], ref=found["ref"], blocks=blocks)
+
+
+def as_request(effect: StartChild, digest: str) -> RequestExecution:
+    """The command by which a child begins, once its playbook is found."""
+    workload = effect.workload if isinstance(effect.workload, dict) else {}
+    return RequestExecution(effect.path, digest, workload, effect.version, effect.parent)

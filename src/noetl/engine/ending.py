@@ -1,0 +1,49 @@
+"""How an execution ends: completed, failed or cancelled, once and for good."""
+
+from collections.abc import Iterator
+
+from noetl.engine.cursor import Cursor, Frame
+from noetl.engine.events import ExecutionCancelled, Fact, PlaybookProcessed, WorkflowFinished
+from noetl.engine.output import Error, Output, Status
+from noetl.engine.view import LoopView, StateView
+
+
+def completed(state: StateView) -> list[Fact]:
+    return [WorkflowFinished("completed", state.output), PlaybookProcessed("completed")]
+
+
+def stopped(state: StateView, error: Error, output: Output | None = None) -> list[Fact]:
+    """The execution fails here and now; what still runs is taken back."""
+    given = output if output is not None else Output(status=Status.ERROR, error=error)
+    return [WorkflowFinished("failed", given, error, live_children(state)), PlaybookProcessed("failed")]
+
+
+def cancelled(state: StateView, reason: str | None) -> list[Fact]:
+    error = Error("cancelled", reason or "the execution was cancelled")
+    output = Output(status=Status.ERROR, error=error)
+    return [
+        ExecutionCancelled(reason),
+        WorkflowFinished("cancelled", output, error, live_children(state)),
+        PlaybookProcessed("cancelled"),
+    ]
+
+
+def live_children(state: StateView) -> tuple[str, ...]:
+    """The child executions that parked pipelines wait for."""
+    found: list[str] = []
+    for run in state.runs.values():
+        found.extend(_child(run.cursor))
+        found.extend(_in_loop(run.loop))
+    return tuple(found)
+
+
+def _in_loop(loop: LoopView | None) -> Iterator[str]:
+    for iteration in loop.live.values() if loop is not None else ():
+        yield from _child(iteration.cursor)
+        yield from _in_loop(iteration.loop)
+
+
+def _child(cursor: Cursor | None) -> Iterator[str]:
+    frame = cursor.top if cursor is not None else None
+    if isinstance(frame, Frame) and frame.child is not None:
+        yield frame.child.execution_id

@@ -1,0 +1,292 @@
+"""The facts of an execution. Each body is what happened; the envelope says when, where and in what order.
+
+A body is only ever added to: a field that an older log lacks has a default.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from noetl.engine.output import Error, Loop, Output
+from noetl.playbook.model import Directive, LoopMode
+
+EVENT_VERSION = 1
+
+Values = Mapping[str, object]
+Path = tuple[int, ...]
+"""The indexes of an iteration, from the outermost loop to the innermost."""
+
+
+class Body(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What all facts have in common: nothing but being one."""
+
+
+class Parent(msgspec.Struct, frozen=True):
+    """The task run that started a child execution, how deep the child stands, and which step's output it wants."""
+
+    execution_id: str
+    step_run_id: str
+    path: Path
+    task_run_id: str
+    depth: int
+    return_step: str | None = None
+
+
+class Origin(msgspec.Struct, frozen=True):
+    """The execution that a rerun goes on from, and where it was cut."""
+
+    execution_id: str
+    seq: int
+    from_step: str | None = None
+    failed_iterations: bool = False
+
+
+class ExecutionRequested(Body, frozen=True):
+    path: str
+    digest: str
+    version: str | None = None
+    workload: object = {}
+    parent: Parent | None = None
+    origin: Origin | None = None
+    trace_id: str | None = None
+
+
+class RequestEvaluated(Body, frozen=True):
+    workload: object = {}
+    keychain: Sequence[str] = ()
+    entry_step: str = ""
+    error: Error | None = None
+
+
+class WorkflowStarted(Body, frozen=True):
+    entry_step: str
+
+
+class Trigger(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The boundary event that sent a token; templates read it as `event`."""
+
+    name: str
+    step: str | None = None
+    status: str = "success"
+    step_run_id: str | None = None
+    error: Error | None = None
+    loop: Loop | None = None
+
+
+class Token(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Permission to run a step. `args` is the v10 payload."""
+
+    step: str
+    trigger: Trigger
+    args: Values = {}
+
+
+class StepScheduled(Body, frozen=True):
+    step_run_id: str
+    step: str
+    input: object = {}
+    tokens: Sequence[Token] = ()
+    timeout_s: float | None = None
+    deadline_at: float | None = None
+
+
+class StepSkipped(Body, frozen=True):
+    step: str
+    tokens: Sequence[Token]
+    reason: str = "denied"
+
+
+class LoopStarted(Body, frozen=True):
+    step_run_id: str
+    path: Path
+    count: int
+    collection: object
+    mode: LoopMode
+    max_in_flight: int
+
+
+class LoopDone(Body, frozen=True):
+    step_run_id: str
+    path: Path
+    output: Output
+    loop: Loop
+
+
+class PatchOrigin(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What wrote to ctx: the place in the playbook and the run."""
+
+    path: str
+    step_run_id: str | None = None
+    task_run_id: str | None = None
+    iteration: Path = ()
+
+
+class CtxPatched(Body, frozen=True):
+    patch: Values
+    origin: PatchOrigin
+
+
+class NextEvaluated(Body, frozen=True):
+    """`arcs` tells of each arc whether its guard was true or false, or null where it was not evaluated."""
+
+    step_run_id: str
+    step: str
+    trigger: Trigger
+    arcs: Sequence[bool | None]
+    tokens: Sequence[Token] = ()
+    error: Error | None = None
+
+
+class ExecutionCancelled(Body, frozen=True):
+    reason: str | None = None
+
+
+class WorkflowFinished(Body, frozen=True):
+    """`children` are the child executions that are still live and must end too."""
+
+    status: str
+    output: Output
+    error: Error | None = None
+    children: Sequence[str] = ()
+
+
+class PlaybookProcessed(Body, frozen=True):
+    status: str
+
+
+class Patch(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one `set` wrote, by scope; keys are paths inside the scope."""
+
+    ctx: Values = {}
+    step: Values = {}
+    iter: Values = {}
+
+
+class StepStarted(Body, frozen=True):
+    step_run_id: str
+    worker: str = ""
+
+
+class Call(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A workbook block entered, with the first loop of a looped one; `parent` is the caller's `iter`."""
+
+    block: str
+    input: Values = {}
+    loop: "BlockLoop | None" = None
+    parent: Values | None = None
+
+
+class BlockLoop(msgspec.Struct, frozen=True):
+    """The collection of a loop inside a workbook block."""
+
+    iterator: str
+    items: Sequence[object]
+
+
+class TaskStarted(Body, frozen=True):
+    """`key` is the idempotency key: the id of the first run of this visit. `patch` is what a `before` rule wrote."""
+
+    step_run_id: str
+    path: Path
+    task_run_id: str
+    task: str
+    attempt: int
+    key: str
+    call: Call | None = None
+    patch: Patch = Patch()
+
+
+class TaskDone(Body, frozen=True):
+    """One run of a task, or a `before` rule that decided without one (`ran` is false).
+
+    `next` is the index of the task to go on with, or null when the pipeline ends here.
+    """
+
+    step_run_id: str
+    path: Path
+    task_run_id: str
+    task: str
+    attempt: int
+    output: Output
+    directive: Directive
+    next: int | None
+    patch: Patch = Patch()
+    ran: bool = True
+    due_at: float | None = None
+    rule: int | None = None
+
+
+class Child(msgspec.Struct, frozen=True, omit_defaults=True):
+    execution_id: str
+    path: str
+    workload: object = {}
+    version: str | None = None
+    return_step: str | None = None
+
+
+class TaskWaiting(Body, frozen=True):
+    """The pipeline holds no worker until `due_at`, or until the child execution ends.
+
+    The same fact with `is_over` ends the wait; for a child it brings the child's output.
+    """
+
+    step_run_id: str
+    path: Path
+    task_run_id: str
+    due_at: float | None = None
+    child: Child | None = None
+    is_over: bool = False
+    output: Output | None = None
+
+
+class IterationStarted(Body, frozen=True):
+    """`call` names the task run of a looped workbook block, whose iterations are steps of one pipeline.
+
+    `loop` is the loop inside this iteration, where there is one.
+    """
+
+    step_run_id: str
+    path: Path
+    call: str = ""
+    loop: BlockLoop | None = None
+    by_server: bool = False
+
+
+class IterationDone(Body, frozen=True):
+    step_run_id: str
+    path: Path
+    output: Output
+    ctx: Values = {}
+    reduced: Values = {}
+    step: Values = {}
+    call: str = ""
+    by_server: bool = False
+
+
+class IterationFailed(Body, frozen=True):
+    step_run_id: str
+    path: Path
+    output: Output
+    call: str = ""
+    by_server: bool = False
+
+
+class StepDone(Body, frozen=True):
+    step_run_id: str
+    output: Output
+    by_server: bool = False
+
+
+class StepFailed(Body, frozen=True):
+    step_run_id: str
+    output: Output
+    loop: Loop | None = None
+    by_server: bool = False
+
+
+Fact = (
+    ExecutionRequested | RequestEvaluated | WorkflowStarted | StepScheduled | StepSkipped
+    | LoopStarted | LoopDone | CtxPatched | NextEvaluated | ExecutionCancelled | WorkflowFinished
+    | PlaybookProcessed | StepStarted | TaskStarted | TaskDone | TaskWaiting
+    | IterationStarted | IterationDone | IterationFailed | StepDone | StepFailed
+)  # fmt: skip

@@ -1,0 +1,308 @@
+"""The only code that changes state: one function an event, the same when live and on replay.
+
+It never judges. What an event leaves to decide it hands back, and `decide` takes it from there.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import assert_never
+
+import msgspec
+
+from noetl.engine import cursor as cursors
+from noetl.engine import events as e
+from noetl.engine.gathering import part_of
+from noetl.engine.output import Output
+from noetl.engine.pipeline import kind_of
+from noetl.engine.program import Program
+from noetl.engine.scopes import overlaid, patched
+from noetl.engine.state import Arrive, Begin, Iteration, LoopRun, Pending, Route, State, StepRun, Tend, empty
+from noetl.playbook.model import LoopMode
+
+DATA_INLINE_BYTES_MAX = 64 * 1024
+"""The most data of its iterations that a loop keeps in state; beyond it the log itself is the manifest."""
+
+
+def evolve(program: Program, state: State, fact: e.Fact) -> Sequence[Pending]:  # noqa: C901, PLR0911, PLR0912
+    """Apply a fact; what it leaves to decide is returned. One arm an event, so that the type checker misses none."""
+    state.seq += 1
+    match fact:
+        case e.TaskStarted() | e.TaskDone() | e.TaskWaiting():
+            return _task(program, state, fact)
+        case e.IterationStarted():
+            return _iteration_started(program, state, fact)
+        case e.IterationDone():
+            return _iteration_done(program, state, fact)
+        case e.IterationFailed():
+            return _iteration_failed(program, state, fact)
+        case e.StepStarted():
+            return _step_started(state, fact)
+        case e.StepDone():
+            return _step_done(state, fact)
+        case e.StepFailed():
+            return _step_failed(state, fact)
+        case e.StepScheduled():
+            return _scheduled(program, state, fact)
+        case e.StepSkipped():
+            return _skipped(state, fact)
+        case e.CtxPatched():
+            return _ctx_patched(state, fact)
+        case e.NextEvaluated():
+            return _next_evaluated(state, fact)
+        case e.LoopStarted():
+            return _loop_started(state, fact)
+        case e.LoopDone():
+            return _loop_done(state, fact)
+        case e.ExecutionRequested():
+            return _requested(state, fact)
+        case e.RequestEvaluated():
+            return _evaluated(state, fact)
+        case e.WorkflowStarted():
+            return _workflow_started(state, fact)
+        case e.WorkflowFinished():
+            return _finished(state, fact)
+        case e.ExecutionCancelled() | e.PlaybookProcessed():
+            return ()
+        case _:
+            assert_never(fact)
+
+
+def fold(program: Program, execution_id: str, facts: Iterable[e.Fact], snapshot: State | None = None) -> State:
+    """The state that a log comes to; with a snapshot, that and what follows it."""
+    state = snapshot if snapshot is not None else empty(execution_id)
+    for fact in facts:
+        evolve(program, state, fact)
+    return state
+
+
+def _requested(state: State, fact: e.ExecutionRequested) -> Sequence[Pending]:
+    state.digest = fact.digest
+    state.parent = fact.parent
+    state.origin = fact.origin
+    return ()
+
+
+def _evaluated(state: State, fact: e.RequestEvaluated) -> Sequence[Pending]:
+    state.workload = _values(fact.workload)
+    state.error = fact.error
+    return ()
+
+
+def _workflow_started(state: State, fact: e.WorkflowStarted) -> Sequence[Pending]:
+    state.status = "running"
+    token = e.Token(fact.entry_step, e.Trigger("workflow.started"))
+    state.waiting.append(token)
+    return (Arrive(token),)
+
+
+def _scheduled(program: Program, state: State, fact: e.StepScheduled) -> Sequence[Pending]:
+    state.counts[fact.step] = state.counts.get(fact.step, 0) + 1
+    _leave_door(state, fact.tokens)
+    ready = program.steps[fact.step]
+    last = fact.tokens[-1]
+    run = StepRun(
+        fact.step_run_id,
+        fact.step,
+        _values(fact.input),
+        last.trigger,
+        args=_merged(fact.tokens),
+        cursor=cursors.start({}) if ready.step.tool and not ready.levels else None,
+        deadline_at=fact.deadline_at,
+        timeout_s=fact.timeout_s,
+    )
+    state.runs[run.id] = run
+    return () if run.cursor is not None else (Begin(run.id),)
+
+
+def _merged(tokens: Sequence[e.Token]) -> dict[str, object]:
+    """v10's token payload; at a join those of all tokens, the later over the earlier."""
+    args: dict[str, object] = {}
+    for token in tokens:
+        args |= token.args
+    return args
+
+
+def _skipped(state: State, fact: e.StepSkipped) -> Sequence[Pending]:
+    _leave_door(state, fact.tokens)
+    return ()
+
+
+def _leave_door(state: State, tokens: Sequence[e.Token]) -> None:
+    for token in tokens:
+        state.waiting.remove(token)
+
+
+def _ctx_patched(state: State, fact: e.CtxPatched) -> Sequence[Pending]:
+    state.ctx = patched(state.ctx, fact.patch)
+    return ()
+
+
+def _next_evaluated(state: State, fact: e.NextEvaluated) -> Sequence[Pending]:
+    run = state.runs.pop(fact.step_run_id)
+    state.outputs[run.step] = {"data": run.output.data, "ref": run.output.ref, "status": run.output.status.value}
+    if not fact.tokens:
+        state.output = run.output
+    state.waiting.extend(fact.tokens)
+    return [Arrive(token) for token in fact.tokens]
+
+
+def _finished(state: State, fact: e.WorkflowFinished) -> Sequence[Pending]:
+    state.status = fact.status
+    state.output = fact.output
+    state.error = fact.error
+    state.runs.clear()
+    state.waiting.clear()
+    return ()
+
+
+def _step_started(state: State, fact: e.StepStarted) -> Sequence[Pending]:
+    state.runs[fact.step_run_id].is_started = True
+    return ()
+
+
+def _step_done(state: State, fact: e.StepDone) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    if run.cursor is not None:
+        bottom = run.cursor.frames[0]
+        assert isinstance(bottom, cursors.Frame)
+        run.output_kind, run.step_scope = bottom.output_kind, bottom.step
+    run.cursor = None
+    return _boundary(run, fact.output, e.Trigger("step.done", run.step, "success", run.id))
+
+
+def _step_failed(state: State, fact: e.StepFailed) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    run.loop = None
+    run.cursor = None
+    return _boundary(
+        run, fact.output, e.Trigger("step.failed", run.step, "error", run.id, fact.output.error, fact.loop)
+    )
+
+
+def _boundary(run: StepRun, output: Output, trigger: e.Trigger) -> Sequence[Pending]:
+    run.output = output
+    run.boundary = trigger
+    return (Route(run.id),)
+
+
+def _loop_started(state: State, fact: e.LoopStarted) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    loop = LoopRun(
+        fact.path, len(fact.path), fact.count, fact.collection, fact.mode, fact.max_in_flight, live={}, step={}
+    )
+    if fact.path:
+        loop_at(run, fact.path[:-1]).live[fact.path[-1]].loop = loop
+    else:
+        run.loop = loop
+    return (Tend(run.id, fact.path),)
+
+
+def _loop_done(state: State, fact: e.LoopDone) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    if fact.path:
+        return ()
+    assert run.loop is not None
+    run.step_scope = run.loop.step
+    run.loop = None
+    return _boundary(run, fact.output, e.Trigger("loop.done", run.step, "success", run.id, None, fact.loop))
+
+
+def _task(program: Program, state: State, fact: e.TaskStarted | e.TaskDone | e.TaskWaiting) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    holder = holder_at(run, fact.path)
+    before = holder.cursor
+    assert before is not None
+    holder.cursor = cursors.apply(before, fact, program.playbook.dialect, kind_of(program, run.step, before, fact))
+    if isinstance(fact, e.TaskWaiting):
+        holder.is_parked = not fact.is_over
+    return ()
+
+
+def holder_at(run: StepRun, path: e.Path) -> StepRun | Iteration:
+    """What holds the cursor: the step run itself, or an iteration in flight."""
+    return loop_at(run, path[:-1]).live[path[-1]] if path else run
+
+
+def loop_at(run: StepRun, path: e.Path) -> LoopRun:
+    """The loop whose iterations are numbered under `path`."""
+    loop = run.loop
+    for index in path:
+        assert loop is not None
+        loop = loop.live[index].loop
+    assert loop is not None
+    return loop
+
+
+def _iteration_started(program: Program, state: State, fact: e.IterationStarted) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    if fact.call:
+        return _block_iteration(program, run, fact)
+    loop = loop_at(run, fact.path[:-1])
+    index = fact.path[-1]
+    loop.next = max(loop.next, index + 1)
+    is_leaf = loop.level + 1 == len(program.steps[run.step].levels)
+    if not is_leaf:
+        loop.live[index] = Iteration()
+        return (Tend(run.id, loop.path),)
+    loop.live[index] = Iteration(cursors.start(loop.step if loop.mode is LoopMode.SEQUENTIAL else {}))
+    return ()
+
+
+def _iteration_done(program: Program, state: State, fact: e.IterationDone) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    if fact.call:
+        return _block_iteration(program, run, fact)
+    loop = loop_at(run, fact.path[:-1])
+    loop.succeeded += 1
+    if loop.mode is LoopMode.SEQUENTIAL:
+        loop.step = fact.step
+        loop.overlay = overlaid(loop.overlay, fact.ctx) if loop.level > 0 else {}
+    return _end_iteration(program, run, loop, fact, fact.output.data)
+
+
+def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    if fact.call:
+        return _block_iteration(program, run, fact)
+    loop = loop_at(run, fact.path[:-1])
+    loop.failed += 1
+    if not program.steps[run.step].is_best_effort and loop.failure is None:
+        loop.failure = fact.output
+    return _end_iteration(program, run, loop, fact, None)
+
+
+def _block_iteration(
+    program: Program, run: StepRun, fact: e.IterationStarted | e.IterationDone | e.IterationFailed
+) -> Sequence[Pending]:
+    holder = holder_at(run, fact.path)
+    assert holder.cursor is not None
+    holder.cursor = cursors.apply(holder.cursor, fact, program.playbook.dialect, "")
+    return ()
+
+
+def _end_iteration(
+    program: Program, run: StepRun, loop: LoopRun, fact: e.IterationDone | e.IterationFailed, data: object
+) -> Sequence[Pending]:
+    index = fact.path[-1]
+    del loop.live[index]
+    keeps = _keeps_data(loop, data)
+    is_parallel = loop.mode is LoopMode.PARALLEL
+    writes = fact.ctx if isinstance(fact, e.IterationDone) and is_parallel else {}
+    reduced = fact.reduced if isinstance(fact, e.IterationDone) else {}
+    reducers = program.steps[run.step].reducers
+    loop.ended.add(index, part_of(index, [data] if keeps else None, writes, reduced, reducers), reducers)
+    return (Tend(run.id, loop.path),)
+
+
+def _keeps_data(loop: LoopRun, data: object) -> bool:
+    """Whether the loop still carries its iterations' data; past the bound it lets all of it go."""
+    if loop.data_bytes > DATA_INLINE_BYTES_MAX:
+        return False
+    loop.data_bytes += 5 if data is None else len(msgspec.json.encode(data)) + 1
+    if loop.data_bytes <= DATA_INLINE_BYTES_MAX:
+        return True
+    loop.ended.drop_data()
+    return False
+
+
+def _values(data: object) -> e.Values:
+    return data if isinstance(data, dict) else {}

@@ -1,0 +1,26 @@
+"""Spec layering: kind defaults, then executor, step, loop and task; maps merge deeply, everything else replaces."""
+
+from collections.abc import Mapping
+
+Spec = Mapping[str, object]
+
+
+def effective_spec(kind: str, kinds: frozenset[str], *layers: Spec) -> dict[str, object]:
+    """The knobs of one task. A block named after a kind applies to tasks of that kind only, within its layer."""
+    merged: dict[str, object] = {}
+    for layer in layers:
+        general = {key: value for key, value in layer.items() if key not in kinds}
+        merged = merge(merged, general)
+        own = layer.get(kind)
+        if isinstance(own, Mapping):
+            merged = merge(merged, own)
+    return merged
+
+
+def merge(outer: Spec, inner: Spec) -> dict[str, object]:
+    """Inner wins; two maps under one key are merged in turn."""
+    merged = dict(outer)
+    for key, value in inner.items():
+        below = merged.get(key)
+        merged[key] = merge(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return merged

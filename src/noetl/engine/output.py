@@ -1,0 +1,85 @@
+"""The output of a task, a step or an execution: one envelope everywhere, and how templates see it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+import msgspec
+
+from noetl.engine.reference import Reference
+from noetl.playbook.model import Dialect
+
+
+class Status(StrEnum):
+    OK = "ok"
+    ERROR = "error"
+
+
+class Error(msgspec.Struct, frozen=True, omit_defaults=True):
+    kind: str
+    message: str
+    retryable: bool = False
+    details: object = None
+
+
+class Meta(msgspec.Struct, frozen=True, omit_defaults=True):
+    attempt: int = 1
+    duration_ms: float = 0.0
+    started_at: float | None = None
+    ts: float | None = None
+    task_run_id: str | None = None
+    delivery: int = 1
+    trace_id: str | None = None
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """How the iterations of a loop step ended; `skipped` ones never started."""
+
+    total: int
+    succeeded: int
+    failed: int
+    skipped: int
+
+
+class Output(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`blocks` holds what the kind adds: `{"http": {"status": 200, …}}`."""
+
+    status: Status = Status.OK
+    data: object = None
+    ref: Reference | None = None
+    error: Error | None = None
+    meta: Meta = Meta()
+    blocks: Mapping[str, object] = {}
+    loop: Loop | None = None
+
+
+NOTHING = Output()
+
+
+def failed(kind: str, message: str, *, retryable: bool = False, details: object = None) -> Output:
+    return Output(status=Status.ERROR, error=Error(kind, message, retryable, details))
+
+
+def view(output: Output, kind: str, dialect: Dialect) -> dict[str, object]:
+    """The mapping that templates read as `output` (and, in v10 documents, as `outcome`)."""
+    seen: dict[str, object] = {
+        "status": output.status.value,
+        "data": output.data,
+        "ref": output.ref,
+        "error": msgspec.to_builtins(output.error),
+        "meta": msgspec.to_builtins(output.meta),
+    }
+    if output.loop is not None:
+        seen["loop"] = msgspec.to_builtins(output.loop)
+    seen.update(output.blocks)
+    if dialect is Dialect.V10:
+        seen["result"] = result(output, kind)
+    return seen
+
+
+def result(output: Output, kind: str) -> object:
+    """v10's reading of the data: for http the body stands beside the status code and the headers."""
+    if kind != "http":
+        return output.data
+    http = output.blocks.get("http")
+    block = http if isinstance(http, dict) else {}
+    return {"data": output.data, "status_code": block.get("status"), "headers": block.get("headers")}

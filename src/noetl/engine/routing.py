@@ -1,0 +1,98 @@
+"""After a step run: its `set`, its arcs in order, the tokens they send."""
+
+from collections.abc import Sequence
+
+from noetl.engine.binding import BindingFailed, Scope
+from noetl.engine.ending import stopped
+from noetl.engine.events import CtxPatched, Fact, NextEvaluated, PatchOrigin, Token, Trigger, Values
+from noetl.engine.output import Error
+from noetl.engine.program import Program, ReadyArc, ReadyStep
+from noetl.engine.scopes import patched
+from noetl.engine.serverside import leaving
+from noetl.engine.view import RunView, StateView
+from noetl.playbook.model import RouteMode
+
+
+def route(program: Program, state: StateView, run: RunView) -> list[Fact]:
+    assert run.boundary is not None
+    ready = program.steps[run.step]
+    try:
+        published, ctx, step = _publish(program, state, run, ready)
+    except BindingFailed as failure:
+        return stopped(state, failure.error)
+    scope = leaving(program, state, run, ctx, step)
+    truths: list[bool | None] = []
+    try:
+        truths = _truths(ready, run.boundary, scope)
+        fired = [arc for arc, truth in zip(ready.arcs, truths, strict=True) if truth]
+        tokens = [_token(arc, run, run.boundary, scope) for arc in fired]
+    except BindingFailed as failure:
+        evaluated = NextEvaluated(run.id, run.step, run.boundary, truths, (), failure.error)
+        return [*published, evaluated, *stopped(state, failure.error)]
+    evaluated = NextEvaluated(run.id, run.step, run.boundary, tuple(truths), tuple(tokens))
+    if run.boundary.name == "step.failed" and not tokens:
+        return [*published, evaluated, *stopped(state, _unrouted(run, run.boundary), run.output)]
+    return [*published, evaluated, *_arc_sets(program, state, run, ready, truths, ctx, step)]
+
+
+def _publish(program: Program, state: StateView, run: RunView, ready: ReadyStep) -> tuple[list[Fact], Values, Values]:
+    """The step's own `set`, after success only."""
+    ctx, step = state.ctx, run.step_scope
+    assert run.boundary is not None
+    if run.boundary.name == "step.failed" or not ready.step.set:
+        return [], ctx, step
+    patch = ready.set(leaving(program, state, run, ctx, step))
+    facts: list[Fact] = []
+    if patch.ctx:
+        facts.append(CtxPatched(patch.ctx, PatchOrigin(f"{ready.path}/set", run.id)))
+    return facts, patched(ctx, patch.ctx), patched(step, patch.step)
+
+
+def _truths(ready: ReadyStep, trigger: Trigger, scope: Scope) -> list[bool | None]:
+    """Of each arc whether it is taken; in exclusive mode those after the first one taken are not evaluated."""
+    truths: list[bool | None] = []
+    is_exclusive = ready.step.next.mode is RouteMode.EXCLUSIVE
+    for arc in ready.arcs:
+        if is_exclusive and True in truths:
+            truths.append(None)
+        elif arc.arc.when is None:
+            truths.append(trigger.name != "step.failed")
+        else:
+            truths.append(arc.when(scope))
+    return truths
+
+
+def _token(arc: ReadyArc, run: RunView, trigger: Trigger, scope: Scope) -> Token:
+    args = arc.args(scope)
+    assert isinstance(args, dict)
+    return Token(arc.arc.step, trigger, {**run.args, **args} if args or run.args else {})
+
+
+def _arc_sets(
+    program: Program,
+    state: StateView,
+    run: RunView,
+    ready: ReadyStep,
+    truths: Sequence[bool | None],
+    ctx: Values,
+    step: Values,
+) -> list[Fact]:
+    facts: list[Fact] = []
+    for index, (arc, truth) in enumerate(zip(ready.arcs, truths, strict=True)):
+        if not truth or not arc.arc.set:
+            continue
+        try:
+            patch = arc.set(leaving(program, state, run, ctx, step))
+        except BindingFailed as failure:
+            return [*facts, *stopped(state, failure.error)]
+        ctx, step = patched(ctx, patch.ctx), patched(step, patch.step)
+        if patch.ctx:
+            facts.append(CtxPatched(patch.ctx, PatchOrigin(f"{ready.path}/next/{index}/set", run.id)))
+    return facts
+
+
+def _unrouted(run: RunView, trigger: Trigger) -> Error:
+    cause = trigger.error
+    kind = cause.kind if cause is not None else "failed"
+    message = cause.message if cause is not None else "the step failed"
+    return Error(kind, f"step `{run.step}` failed and no arc takes it: {message}", details={"step_run_id": run.id})
