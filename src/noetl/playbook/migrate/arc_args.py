@@ -20,7 +20,7 @@ from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, rename_key
 from noetl.playbook.migrate.templates import in_scalar, segment_end
 from noetl.playbook.migrate.tokens import Tokens, Way
 from noetl.playbook.model import Join, OnDeny, RouteMode
-from noetl.playbook.nodes import Entry, Mapping
+from noetl.playbook.nodes import Mapping
 from noetl.playbook.scalars import quote
 from noetl.playbook.structure import is_name
 
@@ -74,7 +74,9 @@ def _check_target(tokens: Tokens, target: str) -> None:
     if missing:
         raise Untranslatable(f'`{min(missing)}` reaches step "{target}" on some ways only; give it on all of them')
     if step.admit is not None and step.admit.on_deny is OnDeny.WAIT:
-        raise Untranslatable(f'tokens may wait at step "{target}", each with values of its own, and `ctx` holds only one')
+        raise Untranslatable(
+            f'tokens may wait at step "{target}", each with values of its own, and `ctx` holds only one'
+        )
     passed = {key for key in tokens.passed_on(target) if key in step.input}
     if passed:
         raise Untranslatable(f'step "{target}" has an `input` `{min(passed)}` and hands a token\'s `{min(passed)}` on')
@@ -86,26 +88,25 @@ def _check_target(tokens: Tokens, target: str) -> None:
 def _arc_edits(handover: Handover, way: Way, target: str, carried: Lookup[str, None]) -> list[Edit]:
     text = handover.scene.document.source.text
     arc = handover.scene.document.node(way.arc)
-    through = {
+    through: dict[str, New] = {
         f"ctx.{handover.names[target, key]}": _reading("input", key)
         for key in carried
         if key not in way.arc.args and key in handover.tokens.given[way.source]
     }
     entry = arc.entry("args")
     if entry is None:
-        return _added(text, arc, dict(through))
+        return _added(text, arc, through)
     if not isinstance(entry.value, Mapping) or not is_inline(entry):
         raise Untranslatable("`args` holds no mapping of its own")
     if arc.get("set") is not None:
-        own = {f"ctx.{handover.names[target, inner.key.text]}": _moved(text, inner, entry.value) for inner in entry.value.entries}
+        own: dict[str, New] = {
+            f"ctx.{handover.names[target, inner.key.text]}": tail(text, inner, entry.value)
+            for inner in entry.value.entries
+        }
         return [*_added(text, arc, own | through), cut_entry(text, entry, arc)]
     renamed = [rename_key(inner, f"ctx.{handover.names[target, inner.key.text]}") for inner in entry.value.entries]
     more = [edit for key, value in through.items() for edit in put(text, arc, ("args", key), value)]
     return [rename_key(entry, "set"), *renamed, *more]
-
-
-def _moved(text: str, entry: Entry, owner: Mapping) -> New:
-    return tail(text, entry, owner)
 
 
 def _added(text: str, arc: Mapping, values: dict[str, New]) -> list[Edit]:
@@ -144,7 +145,9 @@ def _server_reads(handover: Handover, target: str) -> list[Edit]:
     edits = []
     for use, name in handover.tokens.server_reads(target):
         if not name.segments:
-            raise Untranslatable(f'a template of step "{target}" reads `{name.root}` as a whole; name the values it needs')
+            raise Untranslatable(
+                f'a template of step "{target}" reads `{name.root}` as a whole; name the values it needs'
+            )
         new = handover.names.get((target, name.segments[0].name))
         if new is not None:
             end = segment_end(use.template.text, name.segments[0])

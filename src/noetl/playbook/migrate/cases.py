@@ -8,8 +8,8 @@ from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import column, holds, insert_lines, is_inline, line_start
 from noetl.playbook.migrate.compose import (
     New,
-    comments,
     commented,
+    comments,
     cut_entry,
     entry_end,
     flow_text,
@@ -33,19 +33,22 @@ def rewrite_cases(document: Document) -> Iterator[Rewrite]:
     for step in steps(document.root):
         entry = step.entry("case")
         if entry is not None:
-            yield attempt(CODE, entry.key.span, "made `case` arcs of `next`", _routed, document.source.text, step, entry)
+            yield attempt(
+                CODE, entry.key.span, "made `case` arcs of `next`", _routed, document.source.text, step, entry
+            )
 
 
 def _routed(text: str, step: Mapping, entry: Entry) -> list[Edit]:
     if not isinstance(entry.value, Sequence) or not is_inline(entry):
         raise Untranslatable("`case` holds no list of its own")
     found = [_arc(text, entry.value, item) for item in entry.value.items]
-    above = comments(text, entry.key.end, entry.value.start, entry.key)
+    if not found:
+        raise Untranslatable("`case` is empty; delete it")
+    arcs = [commented(comments(text, entry.key.end, entry.value.start, entry.key), found[0]), *found[1:]]
     routed = step.get("next")
     if routed is None:
-        arcs: list[New] = [commented(above, found[0]), *found[1:]] if found else []
-        return replace_entry(text, step, entry, ("next", "arcs"), arcs)
-    return [_before(text, routed, [commented(above, found[0]), *found[1:]]), cut_entry(text, entry, step)]
+        return replace_entry(text, step, entry, ("next", "arcs"), [*arcs])
+    return [_before(text, routed, arcs), cut_entry(text, entry, step)]
 
 
 def _arc(text: str, cases: Sequence, item: Node) -> dict[str, New]:
@@ -64,7 +67,7 @@ def _then(item: Mapping) -> Node | None:
     """What one entry does; it is only routing if that is `next` alone."""
     unknown = set(item.keys()) - {"when", "then", "else"}
     if unknown:
-        raise Untranslatable(f"`{sorted(unknown)[0]}` in `case` does more than routing; make it a task's rule")
+        raise Untranslatable(f"`{min(unknown)}` in `case` does more than routing; make it a task's rule")
     holder = mapping(item, "else") or item
     then = holder.get("then") if holder.get("then") is not None else holder
     if isinstance(then, Sequence) and len(then.items) == 1:
@@ -90,7 +93,9 @@ def _target(node: Node | None) -> dict[str, New]:
 def _check_events(when: str) -> None:
     for found in _EVENT_NAME.finditer(when):
         if found[1] not in EVENTS:
-            raise Untranslatable(f"there is no event `{found[1]}` at a step's end; there are {', '.join(sorted(EVENTS))}")
+            raise Untranslatable(
+                f"there is no event `{found[1]}` at a step's end; there are {', '.join(sorted(EVENTS))}"
+            )
 
 
 def _before(text: str, routed: Node, arcs: list[dict[str, New]]) -> Edit:

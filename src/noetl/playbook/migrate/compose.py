@@ -1,4 +1,4 @@
-"""New YAML beside old: a value is written out in block or flow style and put where it belongs, old text kept as it was."""
+"""New YAML beside old: a value is written in block or flow style and put where it belongs, old text kept as it was."""
 
 from collections.abc import Sequence as Items
 
@@ -206,7 +206,7 @@ def _comments_between(gap: str) -> list[str]:
 
 def commented(found: Items[str], value: dict[str, New]) -> dict[str, New]:
     """The value with comment lines before it."""
-    return {comment: "" for comment in dict.fromkeys(found)} | value
+    return dict.fromkeys(dict.fromkeys(found), "") | value
 
 
 def plain(scalar: Scalar) -> str:

@@ -1,4 +1,4 @@
-"""`eval` becomes `spec.policy.rules`: `expr` is `when`, the rest of an entry goes under `then`, and its default is written out.
+"""`eval` becomes `spec.policy.rules`: `expr` is `when`, the rest goes under `then`, and its default is written out.
 
 Two steps: the entries are rewritten where they stand, then the list moves. Nothing is done unless all of it can be.
 """
@@ -37,8 +37,8 @@ DEFAULT_RULES: list[New] = [
 """What no policy means, as rules: an error fails, anything else goes on."""
 
 REFUSED_WORDS = {
-    "set_prev": "nothing but a task's result writes `_prev`; write the value to `step` or `iter` and read it from there",
-    "set_shared": "writes from several iterations need a reducer that you choose: `set: ctx.…` and `loop.spec.policy.reduce`",
+    "set_prev": "nothing but a task's result writes `_prev`; write the value to `step` or `iter` and read it there",
+    "set_shared": "write to `ctx`, and choose how the iterations' values become one under `loop.spec.policy.reduce`",
 }
 
 
@@ -95,14 +95,15 @@ def _check_item(item: Mapping, *, is_last: bool) -> None:
     otherwise = item.get("else")
     if otherwise is not None and (len(item.entries) > 1 or not is_last):
         raise Untranslatable("`else` stands alone and last")
-    if otherwise is None and len([word for word in CONDITIONS if word in item.keys()]) != 1:
+    if otherwise is None and len(item.keys() & set(CONDITIONS)) != 1:
         raise Untranslatable("an entry of `eval` has neither `expr` nor `else`; write its condition")
     body = otherwise if otherwise is not None else item
     if not isinstance(body, Mapping):
         raise Untranslatable("`else` holds no directive")
-    for key in (mapping(body, "then") or body).keys():
-        _check_word(key)
-    if (mapping(body, "then") or body).get("do") is None:
+    said = mapping(body, "then") or body
+    for entry in said.entries:
+        _check_word(entry.key.text)
+    if said.get("do") is None:
         raise Untranslatable("an entry of `eval` has no `do`; say what to do")
 
 

@@ -1,6 +1,6 @@
-"""Rewrites a playbook of an older dialect: pass by pass, each on a freshly read text, as far as it can be done faithfully."""
+"""Rewrites a playbook of an older dialect, pass by pass, each on a freshly read text, as far as that is faithful."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -60,6 +60,9 @@ V10: tuple[Pass, ...] = (
     rewrite_words,
 )
 
+SINGLE: tuple[Pass, ...] = (*V10, rewrite_variables, rewrite_status, rewrite_fields)
+"""Passes whose rewrites are of use one by one."""
+
 STAYS_V10 = "`_prev` after http means something else once the playbook is no longer v10, and here {why}"
 
 
@@ -90,9 +93,14 @@ def migrate(text: str) -> Migration:
         return Migration(text, (), ())
     is_old, given = _is_old(run.document), run.snapshot()
     run.apply_all(OLDER)
-    if is_old:
-        _leave_v10(run, given)
+    _leave_v10(run, given, is_old=is_old)
     return Migration(run.text, tuple(dict.fromkeys(run.applied)), tuple(dict.fromkeys(run.refused)))
+
+
+def single_rewrites(document: Document) -> Iterator[Rewrite]:
+    """What each place of an older word could become by itself, or why not."""
+    for each in SINGLE:
+        yield from each(document)
 
 
 def _is_old(document: Document) -> bool:
@@ -103,11 +111,11 @@ def _has_older(document: Document) -> bool:
     return any(isinstance(found, OldWord) and found.code.startswith(OLDER_RULES) for found in document.findings)
 
 
-def _leave_v10(run: "Run", given: "Snapshot") -> None:
+def _leave_v10(run: "Run", given: "Snapshot", *, is_old: bool) -> None:
     """`_prev` changes its meaning with the last v10 word, so either both go or that word stays."""
     document = run.document
     assert document is not None
-    sensitive = list(rewrite_previous(document))
+    sensitive = list(rewrite_previous(document)) if is_old else []
     if sensitive and _has_older(document):
         run.refuse(sensitive, STAYS_V10.format(why="older words are left"))
         return
@@ -164,6 +172,7 @@ class Run:
 
     def apply(self, each: Pass) -> None:
         """One pass, round after round: rewrites inside each other take several."""
+        rewrites: list[Rewrite] = []
         for _ in range(ROUNDS_MAX):
             assert self.document is not None
             rewrites = [self._thawed(rewrite) for rewrite in each(self.document)]

@@ -48,7 +48,9 @@ def _producers(scene: Scene, use: TemplateUse, states: dict[str, dict[str, froze
 
 def _data(scene: Scene, use: TemplateUse, name: NameUse, producers: frozenset[str]) -> list[Edit]:
     if producers != {"http"}:
-        raise Untranslatable("whether an http task gave `_prev` is not certain here; read the task's own `.data` instead")
+        raise Untranslatable(
+            "whether an http task gave `_prev` is not certain here; read the task's own `.data` instead"
+        )
     if not name.segments or name.segments[0].name != "data":
         raise Untranslatable("`_prev` is only the data now; set the status or the headers in the http task itself")
     return [in_scalar(scene, use, name.start, segment_end(use.template.text, name.segments[0]), "_prev")]
@@ -98,4 +100,6 @@ def _passes_errors(rules: tuple[Rule, ...]) -> bool:
 def _asks_for(rule: Rule, *statuses: str) -> bool:
     """Whether a guard is exactly a question for the status."""
     words = str(rule.when).replace('"', "'").strip("{ }").split()
-    return any(words == [f"{root}.status", "==", f"'{status}'"] for root in ("output", "outcome") for status in statuses)
+    return any(
+        words == [f"{root}.status", "==", f"'{status}'"] for root in ("output", "outcome") for status in statuses
+    )

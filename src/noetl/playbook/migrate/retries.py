@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import is_inline
-from noetl.playbook.migrate.compose import New, comments, commented, cut_entry, entry_end, plain, put, replace_entry
+from noetl.playbook.migrate.compose import New, commented, comments, cut_entry, entry_end, plain, put, replace_entry
 from noetl.playbook.migrate.evals import DEFAULT_RULES, PATH
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.walk import steps, tasks, tasks_of
@@ -26,6 +26,7 @@ WORDS = {
 }
 """The words of a retry block and those of a rule."""
 
+BACKOFFS = frozenset(map(str, Backoff))
 ON_ERROR = "\"{{ output.status == 'error' }}\""
 
 
@@ -91,6 +92,6 @@ def _said(block: Node) -> dict[str, str]:
 def _value(word: str, value: Node) -> str:
     if not isinstance(value, Scalar) or isinstance(value.value, bool) or value.value is None:
         raise Untranslatable(f"`{word}` is no number or text")
-    if word == "backoff" and value.text not in iter(Backoff):
+    if word == "backoff" and value.text not in BACKOFFS:
         raise Untranslatable(f"`backoff: {value.text}` is none of {', '.join(Backoff)}")
     return plain(value) if word != "backoff" else value.text

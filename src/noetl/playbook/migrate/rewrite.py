@@ -9,7 +9,6 @@ from noetl.playbook.diagnostics import Edit, Span
 from noetl.playbook.document import Document
 from noetl.playbook.nodes import Entry, Scalar, Style
 
-
 P = ParamSpec("P")
 
 

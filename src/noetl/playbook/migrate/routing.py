@@ -1,4 +1,4 @@
-"""A `next` list becomes a router with `arcs`; the mode moves from `spec.next_mode`, or from beside the arcs, to `next.spec.mode`."""
+"""A `next` list becomes a router with `arcs`; the mode moves to `next.spec.mode` from wherever it stood."""
 
 from collections.abc import Iterator
 
@@ -24,6 +24,7 @@ from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import mapping
 
 LIST, MODE = "NOE703", "NOE704"
+MODES = frozenset(map(str, RouteMode))
 
 
 def rewrite_next_lists(document: Document) -> Iterator[Rewrite]:
@@ -75,15 +76,15 @@ def _moved_beside(text: str, router: Mapping, entry: Entry) -> list[Edit]:
 
 
 def _check_mode(entry: Entry) -> None:
-    if not isinstance(entry.value, Scalar) or entry.value.text not in iter(RouteMode):
+    if not isinstance(entry.value, Scalar) or entry.value.text not in MODES:
         raise Untranslatable("the mode is neither `exclusive` nor `inclusive`")
 
 
 def _moved_mode(text: str, step: Mapping, entry: Entry) -> list[Edit]:
     _check_mode(entry)
     spec = step.entry("spec")
-    assert spec is not None and isinstance(spec.value, Mapping)
-    if not is_inline(spec):
+    assert spec is not None
+    if not isinstance(spec.value, Mapping) or not is_inline(spec):
         raise Untranslatable("the `spec` stands elsewhere, behind an alias")
     taken = _taken(text, step, spec, spec.value, entry)
     routed = step.entry("next")

@@ -55,7 +55,9 @@ def _appended(text: str, tool: Sequence, entry: Entry, body: Mapping) -> Edit:
         return append_items(text, tool, [f"{{ name: {NAME}, {text[body.start + 1 : body.end - 1].strip()} }}"])
     margin = column(text, tool.start)
     pad = " " * margin
-    own = moved_lines(text, line_start(text, body.start), entry_end(text, entry), margin + INDENT - column(text, body.start))
+    own = moved_lines(
+        text, line_start(text, body.start), entry_end(text, entry), margin + INDENT - column(text, body.start)
+    )
     lines = [*(pad + comment for comment in above), f"{pad}- name: {NAME}", *own]
     return insert_lines(text, below(text, tool.end), lines)
 

@@ -18,7 +18,10 @@ RESULTS = ("result", "result_ref")
 AFTER_STEP = (Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARGS)
 HTTP_PARTS = {"data": "output.data", "status_code": "output.http.status", "headers": "output.http.headers"}
 HTTP_WHOLE = "{" + ", ".join(f"'{part}': {path}" for part, path in HTTP_PARTS.items()) + "}"
-OLD_FIELDS = {("py", "exception"): "output.py.exception_type", ("pg", "message"): "output.error.message"}
+OLD_FIELDS: dict[tuple[str, ...], str] = {
+    ("py", "exception"): "output.py.exception_type",
+    ("pg", "message"): "output.error.message",
+}
 
 _FILTERS = r"(?:\s*\|\s*(?:lower|string|trim))*"
 _SUCCESS_BEHIND = re.compile(rf"{_FILTERS}\s*[=!]=\s*(['\"])(success)\1")
@@ -106,10 +109,14 @@ def rewrite_words(document: Document) -> Iterator[Rewrite]:
 def _words(scene: Scene, use: TemplateUse, name: NameUse) -> Iterator[Rewrite]:
     reads_result = bool(name.segments) and name.segments[0].name in RESULTS
     if name.root in OUTPUTS and reads_result:
-        span = locate(scene.document.source, use.node, name.start, segment_end(use.template.text, name.segments[0])).span
+        span = locate(
+            scene.document.source, use.node, name.start, segment_end(use.template.text, name.segments[0])
+        ).span
         yield attempt(RESULT, span, "`result` is the output's `data`", _result, scene, use, name)
     elif reads_result and _is_result_holder(scene, use, name):
-        span = locate(scene.document.source, use.node, name.start, segment_end(use.template.text, name.segments[0])).span
+        span = locate(
+            scene.document.source, use.node, name.start, segment_end(use.template.text, name.segments[0])
+        ).span
         yield attempt(RESULT, span, "`result` is the output's `data`", _held_result, scene, use, name)
     elif name.root in ("outcome", "args"):
         new = "output" if name.root == "outcome" else "input"

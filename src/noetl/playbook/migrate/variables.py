@@ -21,7 +21,6 @@ from noetl.playbook.reading import text as text_of
 Uses = list[tuple[TemplateUse, NameUse]]
 
 CODE = "NOE706"
-WRITERS = ("set_vars", "vars")
 RECEIVERS = ("python", "script", "workbook")
 LATER = ("outcome", "output", "result", "_prev", "iter", "vars")
 
@@ -47,7 +46,7 @@ def _written(document: Document) -> set[str]:
     """The names that anything writes to `vars` while the playbook runs."""
     found = {use.target.removeprefix("step.") for use in document.notes.sets if use.target.startswith("step.")}
     for step in document.root, *(task.body for task in tasks(document.root)):
-        found |= {key for node in _written_in(step.get("eval")) for key in node.keys()}
+        found |= {entry.key.text for node in _written_in(step.get("eval")) for entry in node.entries}
     return found
 
 
@@ -125,7 +124,9 @@ def _check_step(step: Mapping, entry: Entry, names: set[str]) -> None:
                     raise Untranslatable("tasks of the step write these `vars`; set them in its first task instead")
         if names & {*_keys(task.body, "input"), *_keys(task.body, "args")}:
             raise Untranslatable("a task's `input` has one of these names too")
-    if any(f"{word}." in scalar.text or f"{{{{ {word}" in scalar.text for scalar in scalars(entry.value) for word in LATER):
+    if any(
+        f"{word}." in scalar.text or f"{{{{ {word}" in scalar.text for scalar in scalars(entry.value) for word in LATER
+    ):
         raise Untranslatable("a value reads what is known only while the step runs; write it with `set`")
 
 

@@ -1,4 +1,4 @@
-"""Goes through a document's nodes: steps, tasks, rules and what they say, each node once even where aliases repeat it."""
+"""Goes through a document's nodes: steps, tasks, rules and what they say, each once even where aliases repeat it."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ from noetl.playbook.structure import labelled, sugar_word
 
 
 class TaskNode(msgspec.Struct, frozen=True):
-    """A task's mapping. `owner` is the step or workbook block; `item` is the list's item, the body itself or a label's."""
+    """A task's mapping. `owner` is the step or workbook block, `item` the list's item: the body itself or a label's."""
 
     body: Mapping
     owner: Mapping

@@ -1,0 +1,70 @@
+"""Shows an older part of a document as it looks in today's words: the same place of the migrated text."""
+
+from noetl.playbook.document import Document
+from noetl.playbook.migrate.blocks import column, line_end, line_start, moved_lines
+from noetl.playbook.migrate.compose import entry_end
+from noetl.playbook.migrate.migration import migrate
+from noetl.playbook.migrate.walk import owners, tasks_of
+from noetl.playbook.nodes import Entry, Mapping
+from noetl.playbook.source import read_source
+from noetl.playbook.structure import OldWord
+
+LINES_MAX = 16
+
+# The key under which each word's successor stands, on the task if it stood there, else on the step or the root.
+SUCCESSORS = {
+    "NOE701": ("spec", "next"),
+    "NOE702": ("spec",),
+    "NOE703": ("next",),
+    "NOE704": ("next",),
+    "NOE705": ("spec",),
+    "NOE706": ("input", "workload"),
+    "NOE707": ("next",),
+    "NOE708": ("tool",),
+    "NOE709": ("spec",),
+    "NOE710": ("tool",),
+}
+
+
+class Guide:
+    def __init__(self, document: Document) -> None:
+        self.root = document.root
+        self.migration = migrate(document.source.text)
+        source, _ = read_source(self.migration.text, document.source.name)
+        self.new_root = source.root or document.root
+        self.refused = {(found.code, found.span): found.message for found in self.migration.refused}
+
+    def hint(self, finding: OldWord) -> str:
+        """The rewritten YAML for the place of a finding, or why it cannot be rewritten."""
+        if finding.key is not None and (finding.code, finding.key.span) in self.refused:
+            return self.refused[finding.code, finding.key.span]
+        entry = self._successor(finding)
+        if entry is None:
+            return "`noetl migrate` rewrites it"
+        return "\n".join(["write this instead; `noetl migrate` does it:", *self._excerpt(entry)])
+
+    def _successor(self, finding: OldWord) -> Entry | None:
+        at = finding.key.start if finding.key is not None else finding.value.start
+        for holder in self._holders(at):
+            for key in SUCCESSORS.get(finding.code, ()):
+                entry = holder.entry(key)
+                if entry is not None:
+                    return entry
+        return None
+
+    def _holders(self, at: int) -> list[Mapping]:
+        """The task, step or block around an offset, and the root, as they are in the migrated text."""
+        for old, new in zip(owners(self.root), owners(self.new_root), strict=False):
+            if old.start <= at < old.end:
+                inside = zip(tasks_of(old), tasks_of(new), strict=False)
+                return [*(then.body for now, then in inside if now.body.start <= at < now.body.end), new]
+        return [self.new_root]
+
+    def _excerpt(self, entry: Entry) -> list[str]:
+        text = self.migration.text
+        start = entry.key.start
+        first = text[start : min(line_end(text, start), max(entry.end, start))]
+        lines = moved_lines(text, line_start(text, start), entry_end(text, entry), -column(text, start))
+        is_own_line = not text[line_start(text, start) : start].strip()
+        shown = [line.rstrip() for line in lines] if is_own_line else [first]
+        return shown if len(shown) <= LINES_MAX else [*shown[: LINES_MAX - 1], "…"]

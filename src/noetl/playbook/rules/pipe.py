@@ -1,0 +1,17 @@
+"""`pipe`, which is `tool` now."""
+
+from collections.abc import Iterator
+
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.rules.older import refuse
+from noetl.playbook.rules.rule import Rule
+
+MESSAGE = "`{word}` is no longer a word of the language: the tasks of a step stand under `tool`"
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    return refuse(RULE, document, MESSAGE)
+
+
+RULE = Rule("NOE710", "pipe", Severity.ERROR, check)
