@@ -25,7 +25,7 @@ class Rule(msgspec.Struct, frozen=True):
 
     def at(self, place: Node | Span, message: str, hint: str | None = None, fix: Sequence[Edit] = ()) -> Diagnostic:
         span = place if isinstance(place, Span) else place.span
-        return Diagnostic(self.code, self.severity, message, span, hint, tuple(fix))
+        return self._said(span, message, hint, fix)
 
     def in_template(
         self,
@@ -38,7 +38,18 @@ class Rule(msgspec.Struct, frozen=True):
     ) -> Diagnostic:
         """A diagnostic at a part of a template, found again inside the YAML scalar however that is quoted or folded."""
         located = locate(document.source, use.node, part.start, part.end)
-        return Diagnostic(self.code, self.severity, message, located.span, hint, tuple(fix))
+        return self._said(located.span, message, hint, fix)
+
+    def _said(self, span: Span, message: str, hint: str | None, fix: Sequence[Edit]) -> Diagnostic:
+        shown = "\n".join(map(visible, hint.split("\n"))) if hint is not None else None
+        return Diagnostic(self.code, self.severity, visible(message), span, shown, tuple(fix))
+
+
+def visible(text: str) -> str:
+    """A text on one line. What a playbook calls its steps and keys may hold line breaks and control characters."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 class Part(msgspec.Struct, frozen=True, gc=False):
