@@ -13,7 +13,7 @@ metadata: { name: demo, path: demo }
 workflow:
   - step: start
     tool:
-      - { name: say, kind: python, code: result = 1 }
+      - { name: say, kind: noop }
 """
 
 BROKEN = """\
@@ -27,7 +27,7 @@ workflow:
         - step: lod
   - step: load
     tool:
-      - { name: say, kind: python, code: result = 1 }
+      - { name: say, kind: noop }
 """
 
 

@@ -16,7 +16,7 @@ HEAD = "kind: Playbook\n"
 
 def renew(text: str) -> Rewritten:
     stuck = [Diagnostic("NOE999", Severity.ERROR, "stays", Span(1, 1, 1, 3))] if "stuck" in text else []
-    return Rewritten(text.replace("old", "new"), text.count("old"), stuck)
+    return Rewritten(text.replace("old", "new"), text.count("old"), stuck, place=text, is_done=not stuck)
 
 
 def run(

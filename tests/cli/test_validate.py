@@ -50,7 +50,7 @@ def test_quiet_prints_the_problems_and_nothing_else() -> None:
     assert "[NOE203]" in ran.out
 
 
-NOTED = SOUND.replace("code: result = 1 }", "code: result = 1, spec: { tracing: { sample: 1 } } }")
+NOTED = SOUND.replace("kind: noop }", "kind: noop, spec: { tracing: { sample: 1 } } }")
 
 
 def test_notes_are_counted_but_shown_only_when_asked_for() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from noetl.cli.arguments import Command, Operand, Takes, read_arguments
 from noetl.cli.console import OK, Console
 from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
+from noetl.playbook.diagnostics import Severity
 from noetl.playbook.fixes import apply_fixes
 
 COMMAND = Command(
@@ -24,4 +25,5 @@ def main(words: Sequence[str], console: Console) -> int:
 
 def fix(text: str) -> Rewritten:
     fixed = apply_fixes(text)
-    return Rewritten(fixed.text, len(fixed.applied), fixed.left)
+    is_sound = all(found.severity is not Severity.ERROR for found in fixed.left)
+    return Rewritten(fixed.text, len(fixed.applied), fixed.left, place=fixed.text, is_done=is_sound)

@@ -1,11 +1,14 @@
 """`noetl migrate`: playbooks of older dialects in today's words, comments and layout kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from noetl.cli.arguments import Command, Operand, Takes, read_arguments
 from noetl.cli.console import OK, Console
 from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
-from noetl.playbook.migrate import migrate as migrate_text
+from noetl.playbook.compile import compile_playbook
+from noetl.playbook.diagnostics import Diagnostic
+from noetl.playbook.migrate import migration
+from noetl.playbook.rules import RULES
 
 COMMAND = Command(
     "migrate",
@@ -23,5 +26,12 @@ def main(words: Sequence[str], console: Console) -> int:
 
 
 def migrate(text: str) -> Rewritten:
-    migration = migrate_text(text)
-    return Rewritten(migration.text, len(migration.applied), migration.refused)
+    migrated = migration.migrate(text)
+    left = migrated.refused if migrated.changed else (*migrated.refused, *_unreadable(text))
+    return Rewritten(migrated.text, len(migrated.applied), left, place=text, is_done=not left)
+
+
+def _unreadable(text: str) -> Iterator[Diagnostic]:
+    """What keeps the text from being read as YAML at all, so that nothing in it can be migrated."""
+    about_source = {rule.code for rule in RULES if rule.problem is not None}
+    return (found for found in compile_playbook(text, "").diagnostics if found.code in about_source)

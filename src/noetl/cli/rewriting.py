@@ -40,11 +40,16 @@ class Arguments(Shared, frozen=True, kw_only=True):
 
 
 class Rewritten(msgspec.Struct, frozen=True):
-    """`changes` is how many places were rewritten; `left` is what could not be, and why."""
+    """`changes` is how many places were rewritten; `left` is what could not be, and why.
+
+    `place` is the text in which the places of `left` lie. `is_done`: nothing is left that the verb is there for.
+    """
 
     text: str
     changes: int
-    left: Sequence[Diagnostic] = ()
+    left: Sequence[Diagnostic]
+    place: str
+    is_done: bool
 
 
 class Words(msgspec.Struct, frozen=True):
@@ -71,6 +76,7 @@ class Rewriting:
         self.changed = 0
         self.changes = 0
         self.left = 0
+        self.is_done = True
 
     def run(self) -> int:
         inputs = Inputs(self.arguments.files, self.console, quiet=self.arguments.quiet)
@@ -84,7 +90,7 @@ class Rewriting:
 
     def _exit_code(self) -> int:
         would_change = self.arguments.check and self.changed
-        return INVALID if self.left or would_change else OK
+        return INVALID if would_change or not self.is_done else OK
 
     def _refuse_what_makes_no_sense(self, given: Sequence[Input]) -> None:
         arguments, verb = self.arguments, self.words.verb
@@ -101,7 +107,8 @@ class Rewriting:
         if text is None:
             return
         rewritten = self.engine(text)
-        self._tell_left(given.name, Lines(text), rewritten.left)
+        self.is_done &= rewritten.is_done
+        self._tell_left(given.name, Lines(rewritten.place), rewritten.left)
         self._put(given, text, rewritten)
 
     def _text(self, given: Input) -> str | None:
@@ -110,6 +117,7 @@ class Rewriting:
             return given.data.decode("utf-8")
         except UnicodeDecodeError:
             checked = check(given)
+            self.is_done = False
             self._tell_left(given.name, checked.lines, checked.diagnostics)
             return None
 

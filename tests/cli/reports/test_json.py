@@ -4,7 +4,7 @@ from pathlib import Path
 from noetl.playbook.compile import compile_playbook
 from tests.cli.invoke import BROKEN, SOUND, noetl
 
-NOTED = SOUND.replace("code: result = 1 }", "code: result = 1, spec: { tracing: { sample: 1 } } }")
+NOTED = SOUND.replace("kind: noop }", "kind: noop, spec: { tracing: { sample: 1 } } }")
 
 
 def test_the_report_has_exactly_the_promised_form(tmp_path: Path) -> None:

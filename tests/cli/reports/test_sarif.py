@@ -3,7 +3,6 @@ from pathlib import Path
 from typing import Any
 
 from noetl import __version__
-from noetl.playbook.rules import RULES
 from tests.cli.invoke import BROKEN, noetl
 
 # What SARIF 2.1.0 requires of the parts that we write, from the text of the standard (sections 3.13 to 3.57).
@@ -19,11 +18,15 @@ def run_of(*words: str, stdin: str = BROKEN) -> dict[str, Any]:
     return run
 
 
-def test_the_driver_lists_every_rule_with_its_help() -> None:
-    run = run_of("-")
+TWO_MISTAKES = BROKEN.replace("kind: noop }", "kind: noop, urll: x }")
+
+
+def test_the_driver_lists_the_rules_that_were_met_with_their_help() -> None:
+    run = run_of("-", stdin=TWO_MISTAKES)
     driver = run["tool"]["driver"]
     assert (driver["name"], driver["version"]) == ("noetl", __version__)
-    assert [rule["id"] for rule in driver["rules"]] == [rule.code for rule in RULES]
+    assert [rule["id"] for rule in driver["rules"]] == [result["ruleId"] for result in run["results"]]
+    assert [result["ruleIndex"] for result in run["results"]] == [0, 1]
     assert all(rule["shortDescription"]["text"] and rule["help"]["markdown"] for rule in driver["rules"])
     assert {rule["defaultConfiguration"]["level"] for rule in driver["rules"]} <= LEVELS
     assert not any("helpUri" in rule for rule in driver["rules"])

@@ -21,13 +21,11 @@ Json = dict[str, object]
 
 
 def report(all_checked: Iterable[Checked], _tally: Tally, console: Console) -> None:
-    places = {rule.code: index for index, rule in enumerate(RULES)}
-    driver: Json = {"name": "noetl", "version": __version__, "rules": [_rule(rule) for rule in RULES]}
-    run: Json = {
-        "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
-        "results": [_result(checked, found, places) for checked in all_checked for found in checked.diagnostics],
-    }
+    places: dict[str, int] = {}
+    results = [_result(checked, found, places) for checked in all_checked for found in checked.diagnostics]
+    rules = {rule.code: rule for rule in RULES}
+    driver: Json = {"name": "noetl", "version": __version__, "rules": [_rule(rules[code]) for code in places]}
+    run: Json = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     console.data(printed({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}))
 
 
@@ -43,10 +41,11 @@ def _rule(rule: Rule) -> Json:
 
 
 def _result(checked: Checked, found: Diagnostic, places: dict[str, int]) -> Json:
+    """`places` gives each rule that was met its place in the list of rules."""
     location: Json = {"uri": _uri(checked.name)}
     result: Json = {
         "ruleId": found.code,
-        "ruleIndex": places[found.code],
+        "ruleIndex": places.setdefault(found.code, len(places)),
         "level": _LEVELS[found.severity],
         "message": {"text": f"{found.message}\n{found.hint}" if found.hint else found.message},
         "locations": [{"physicalLocation": {"artifactLocation": location, "region": _region(found.span)}}],

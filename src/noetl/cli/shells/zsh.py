@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from noetl.cli.arguments import Command, Takes
+from noetl.cli.arguments import Command, Option, Takes
 from noetl.cli.shells.spoken import Commands, known_words, quoted
 
 
@@ -25,27 +25,30 @@ def script(commands: Commands) -> Iterator[str]:
     for _, command in commands:
         yield f"    {command.name})"
         yield "      _arguments \\"
-        yield from (f"        {quoted(spec)} \\" for spec in _zsh_specs(command))
+        yield from (f"        {quoted(spec)} \\" for spec in _specs(command))
         yield "        ;;"
     yield "  esac"
     yield "}"
-    yield "compdef _noetl noetl"
+    yield 'if [ "$funcstack[1]" = _noetl ]; then _noetl "$@"; else compdef _noetl noetl; fi'
 
 
-def _zsh_specs(command: Command) -> Iterator[str]:
+def _specs(command: Command) -> Iterator[str]:
     for option in command.all_options:
-        for spelling in option.spellings:
-            text = option.help.replace("[", "(").replace("]", ")").replace(":", "")
-            taken = (
-                "" if option.takes is Takes.NOTHING else f":{option.name}:{_zsh_values(option.takes, option.choices)}"
-            )
-            yield f"{spelling}[{text}]{taken}"
+        yield from (_option(option, spelling) for spelling in option.spellings)
     operand = command.operand
     if operand is not None:
-        yield f"{'*' if operand.many else '1'}:{operand.name}:{_zsh_values(operand.takes, operand.choices)}"
+        yield f"{'*' if operand.many else '1'}:{operand.name}:{_values(operand.takes, operand.choices)}"
 
 
-def _zsh_values(takes: Takes, choices: Sequence[str]) -> str:
+def _option(option: Option, spelling: str) -> str:
+    text = option.help.replace("[", "(").replace("]", ")").replace(":", "")
+    if option.takes is Takes.NOTHING:
+        return f"{spelling}[{text}]"
+    equals = "=" if spelling.startswith("--") else ""
+    return f"{spelling}{equals}[{text}]:{option.name}:{_values(option.takes, option.choices)}"
+
+
+def _values(takes: Takes, choices: Sequence[str]) -> str:
     if takes is Takes.FILE:
         return "_files"
     return "_files -/" if takes is Takes.FOLDER else f"({known_words(takes, choices)})"
