@@ -18,7 +18,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
         policy = mapping(mapping(document.node(step), "spec"), "policy")
         key = policy.key("admit") if policy is not None else None
         waits = step.admit is not None and step.admit.on_deny is OnDeny.WAIT
-        message = f'step "{step.name}" admits no token: {"they wait for ever" if waits else "it is always skipped"}'
+        message = f'step "{step.name}" lets no token in: {"all wait for ever" if waits else "it is always skipped"}'
         hint = "a token that no rule matches is denied; end with `- else: { then: { allow: true } }`"
         yield RULE.at(key or step_name(document, step), message, hint)
 

@@ -6,7 +6,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.net.findings import Certainty, EndlessCycle
 from noetl.playbook.rules.judgement import judge
-from noetl.playbook.rules.net_words import chain, step_name
+from noetl.playbook.rules.net_words import circle, step_name
 from noetl.playbook.rules.rule import Rule
 
 
@@ -16,14 +16,14 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 
 def _report(document: Document, finding: EndlessCycle) -> Diagnostic:
-    circle = chain([step.name for step in finding.steps])
+    repeats = circle("step", [step.name for step in finding.steps])
     if finding.certainty is Certainty.MAY:
-        message = f"the steps {circle} may repeat for ever: only a failure leads out of the circle"
+        message = f"{repeats} as long as nothing fails: only a failure may lead on"
     elif finding.can_fail:
-        message = f"the steps {circle} repeat until one of them fails: no arc leads out of the circle"
+        message = f"{repeats} until a failure ends the execution: no arc leads on"
     else:
-        message = f"the steps {circle} repeat for ever: no arc leads out of the circle"
-    hint = "let one of them leave when the work is done: an arc with a `when`, before the one that goes back"
+        message = f"{repeats} for ever: no arc leads on"
+    hint = "add an arc that leaves when the work is done, with a `when` and before the one that goes back"
     return RULE.at(step_name(document, finding.steps[0]), message, hint)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from noetl.expressions.sites import Site
+from noetl.expressions.sites import SCOPE_WORDS, Site
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.rules.names import Known, Reading, Sense, known_names, read_names
@@ -12,6 +12,10 @@ AFTER_STEP = frozenset({Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARG
 OUTPUTS = frozenset({"output", "outcome"})
 
 _KEEP = 'keep the value where it arises, `set: {{ ctx.{name}: "{{{{ … }}}}" }}`, and read `ctx.{name}` here'
+_AFTER_PIPELINE = {
+    "_prev": "`output.data` is what the last task returned",
+    "_attempt": "`output.meta.attempt` is the attempt of the last task",
+}
 _BIND = '''bind it in the step's `input`, where the server sees it, and read it from there:
   input:
     cause: "{{ event.name }}"'''
@@ -40,14 +44,16 @@ def _explain_scope(reading: Reading, known: Known) -> tuple[str, str]:
         return _explain_iter(reading, known)
     if reading.root == "event":
         return "events are known to the server only", _BIND
+    if site is Site.WORKBOOK_INPUT:
+        return "the block has not run yet", "these are defaults; callers give values in the `input` of their task"
     if site.is_worker_side:
         return "the task has not run yet", _before_task(reading)
     if reading.root in OUTPUTS:
         return "the step has not run yet", _keep(reading)
     if reading.root == "step":
-        return "it begins with the step run", f"read `ctx`, or pass the value in the step's `input`; {_keep(reading)}"
-    hint = "`output.data` is what the last task returned" if site in AFTER_STEP else _keep(reading)
-    return "it lives inside a pipeline, on the worker", hint
+        return "it begins with the step run", _keep(reading)
+    hint = _AFTER_PIPELINE.get(reading.root) if site in AFTER_STEP else None
+    return "it lives inside a pipeline, on the worker", hint or _keep(reading)
 
 
 def _explain_iter(reading: Reading, known: Known) -> tuple[str, str]:
@@ -59,6 +65,8 @@ def _explain_iter(reading: Reading, known: Known) -> tuple[str, str]:
         hint = "`output.data` is the list of what the iterations returned, `output.loop` their counts"
         return "it is evaluated once, after the last iteration", hint
     hint = "move it to a task's `input`, which is bound in each iteration"
+    if reading.use.site is Site.LOOP_IN:
+        hint = "the list comes from `workload`, `ctx` or `input`"
     return "it is evaluated before the iterations begin", hint
 
 
@@ -71,8 +79,13 @@ def _before_task(reading: Reading) -> str:
 
 
 def _keep(reading: Reading) -> str:
-    segments = reading.names[0].segments
-    return _KEEP.format(name=segments[-1].name if segments else "x")
+    """How to carry a value over in ctx, under the most telling name that the text gives."""
+    words = [segment.name for segment in reading.names[0].segments]
+    if reading.root not in SCOPE_WORDS:
+        words.insert(0, reading.root)
+    telling = [word for word in words if word not in ("data", "ref")]
+    suffix = "_ref" if words[-1:] == ["ref"] else ""
+    return _KEEP.format(name=f"{telling[-1] if telling else 'x'}{suffix}")
 
 
 def _explain_foreign(reading: Reading, known: Known) -> tuple[str, str]:

@@ -14,10 +14,13 @@ from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Directive, Step
 from noetl.playbook.net.analysis import analyse
 from noetl.playbook.net.findings import (
+    Certainty,
     EndlessCycle,
     JumpCycle,
     MeetWithoutJoin,
     NetFinding,
+    NeverArc,
+    NeverReason,
     NeverRule,
     ShadowedRule,
     TasksNeverReached,
@@ -44,8 +47,10 @@ class Judgement(msgspec.Struct, frozen=True):
 
 def judge(document: Document) -> Judgement:
     doubtful = _doubtful(document)
-    found = (_trusted(finding, doubtful) for finding in analyse(document.playbook))
-    return Judgement(tuple(finding for finding in found if finding is not None))
+    analysed = analyse(document.playbook)
+    endless = {id(each.owner) for each in analysed if isinstance(each, JumpCycle) and each.certainty is Certainty.MUST}
+    trusted = (_trusted(finding, doubtful) for finding in analysed)
+    return Judgement(tuple(each for each in trusted if each is not None and not _follows(each, endless)))
 
 
 def node_of(document: Document, *parts: object) -> Mapping:
@@ -69,6 +74,13 @@ def _trusted(finding: NetFinding, doubtful: frozenset[int]) -> NetFinding | None
             return None if id(finding.owner) in doubtful else finding
         case _:
             return None if id(finding.step) in doubtful else finding
+
+
+def _follows(finding: NetFinding, endless: set[int]) -> bool:
+    """Whether the arc is never taken only because the pipeline never ends, which is said of the pipeline."""
+    if not isinstance(finding, NeverArc):
+        return False
+    return finding.reason is NeverReason.NO_SUCCESS and id(finding.step) in endless
 
 
 def _any(steps: Iterable[Step], doubtful: frozenset[int]) -> bool:

@@ -8,8 +8,9 @@ from noetl.playbook.net.findings import Certainty, JumpCycle
 from noetl.playbook.nodes import Node
 from noetl.playbook.reading import child
 from noetl.playbook.rules.judgement import judge, node_of
-from noetl.playbook.rules.net_words import chain
+from noetl.playbook.rules.net_words import circle, sugar_name
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.wording import head
 from noetl.playbook.rules.written import title
 
 
@@ -19,13 +20,17 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 
 def _report(document: Document, finding: JumpCycle) -> Diagnostic:
-    circle = chain([task.name for task in finding.cycle])
-    head = f"the tasks {circle} of {title(finding.owner)}"
+    sugar = sugar_name(document, finding.task)
+    names = [task.name for task in finding.cycle]
+    repeats = f"{sugar} repeats" if sugar is not None else circle("task", names)
+    hint = "give the jump a `when` that becomes false, or put a rule with `do: break` before it"
+    if sugar is not None:
+        hint = "let its `when` change with the work, or limit it with `max`"
+    whose = title(finding.owner)
     if finding.certainty is Certainty.MUST:
-        message = f"{head} repeat until one of them fails: no rule leads out of the circle"
+        message = f"in {whose} {repeats} until an error fails the pipeline: no rule leads on"
     else:
-        message = f"{head} may repeat for ever: only an error leads out of the circle"
-    hint = "give the jump a `when` that becomes false, or add a rule with `do: break` before it"
+        message = f"in {whose} {repeats} as long as nothing fails: only an error may lead on"
     return RULE.at(_jump(document, finding), message, hint)
 
 
@@ -33,7 +38,7 @@ def _jump(document: Document, finding: JumpCycle) -> Node:
     """The target as it is written; the sugar that made the jump where it is not."""
     node = node_of(document, finding.rule, finding.task)
     then = child(node, "then") or child(child(node, "else"), "then")
-    return child(then, "to") or node
+    return child(then, "to") or head(node)
 
 
 RULE = Rule("NOE808", "jump-cycle", Severity.WARNING, check)

@@ -18,15 +18,19 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 def _report(document: Document, reading: Reading) -> Diagnostic:
     site = reading.use.site
-    message = f"`keychain` cannot be read in {site.title}"
-    if site in _SETS:
-        message = f"{message}: what is set goes into events and the database in clear"
-    elif site.is_guard:
-        message = f"{message}: guards are recorded in events"
-    elif not site.is_worker_side:
-        message = f"{message}: the server never holds keychain values"
+    message = f"`keychain` cannot be read in {site.title}: {_reason(site)}"
     hint = "read it in the `input` of the task that needs it, or name the entry there with `auth:`"
     return RULE.in_template(document, reading.use, reading.names[0], message, hint)
+
+
+def _reason(site: Site) -> str:
+    if site is Site.KEYCHAIN_FIELD:
+        return "entries are looked up one by one, before the workflow starts"
+    if site in _SETS:
+        return "what is set goes into events and the database in clear"
+    if site.is_guard:
+        return "guards are evaluated in the open and their results recorded"
+    return "secrets reach the inputs of tasks only"
 
 
 RULE = Rule("NOE408", "keychain-place", Severity.ERROR, check)

@@ -14,7 +14,7 @@ after a failure they are "step.failed" and "error"; `output.status` is "ok" or "
 
 _REASONS = {
     NeverReason.CONSTANT: ("its `when` is always false", "remove it, or write the condition under which to take it"),
-    NeverReason.NO_SUCCESS: ("the step never succeeds", "a rule fails its pipeline in every case"),
+    NeverReason.NO_SUCCESS: ("the step never succeeds", "its pipeline fails in every case, or repeats until it does"),
     NeverReason.NO_FAILURE: ("the step cannot fail", "it has no task; remove the arc"),
     NeverReason.CONTRADICTION: (
         "its `when` contradicts itself, or compares with a value that does not occur",

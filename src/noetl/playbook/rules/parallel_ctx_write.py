@@ -20,7 +20,11 @@ def check(document: Document) -> Iterator[Diagnostic]:
         for path, uses in writes_in(document, owner).items():
             open_levels = [level for level in levels if path not in level.reduce and f"ctx.{path}" not in level.reduce]
             if open_levels and not _always_the_same(uses):
-                yield _report(owner, path, uses[0], open_levels[0])
+                yield _report(owner, path, min(uses, key=_start), open_levels[0])
+
+
+def _start(use: SetUse) -> int:
+    return use.key.start
 
 
 def _levels(owner: Step | Block) -> list[Loop]:
@@ -34,8 +38,8 @@ def _always_the_same(uses: Sequence[SetUse]) -> bool:
 
 
 def _report(owner: Step | Block, path: str, use: SetUse, level: Loop) -> Diagnostic:
-    loop = f'the loop over "{level.iterator}" in {title(owner)}'
-    message = f'"ctx.{path}" is written in {loop}, which is parallel: two iterations that differ fail the step'
+    loop = f'the parallel loop over "{level.iterator}" in {title(owner)}'
+    message = f'"ctx.{path}" is written in {loop}: two iterations that write different values fail the step'
     hint = "\n".join(
         (
             "say how the values merge, where the loop is declared:",

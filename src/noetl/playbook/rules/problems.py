@@ -26,10 +26,10 @@ def report(document: Document, rule: Rule, *kinds: str) -> Iterator[Diagnostic]:
     by_kind = document.once(problems_by_kind)
     for kind in kinds:
         for use, problem in by_kind.get(kind, ()):
-            yield _diagnostic(document, rule, use, problem)
+            yield diagnose(document, rule, use, problem)
 
 
-def _diagnostic(document: Document, rule: Rule, use: TemplateUse, problem: Problem) -> Diagnostic:
+def diagnose(document: Document, rule: Rule, use: TemplateUse, problem: Problem) -> Diagnostic:
     if not problem.hint.startswith(_GUESS):
         return rule.in_template(document, use, problem, problem.message, _hint(problem.hint))
     near = problem.hint.removeprefix(_GUESS).partition("`")[0]

@@ -24,7 +24,7 @@ def _report(document: Document, use: SetUse, template: TemplateUse, part: Part) 
     written = template.template.text[part.start : part.end]
     message = f'"{use.target}" receives a reference, `{written}`, but its name does not end in "_ref"'
     hint = f'call it "{use.target}_ref"'
-    if written.endswith(".ref"):
+    if written.endswith(".ref") and " " not in written:
         hint = f"{hint}, or keep the data itself: `{written.removesuffix('.ref')}.data`"
     return RULE.in_template(document, template, part, message, hint)
 

@@ -83,7 +83,7 @@ def _judge_path(path: tuple[str, ...] | None, names: Names) -> Verdict:
         return Verdict.UNKNOWN
     if path[1:] == ("ref",):
         return Verdict.REFERENCE
-    is_part = len(path) == 1 or path[1] in _PARTS
+    is_part = len(path) == 1 or path[1] in _PARTS or path[1] == "ref"
     return Verdict.DATA if is_part and last != "ref" and not last.endswith("_ref") else Verdict.UNKNOWN
 
 

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, SetUse
+from noetl.playbook.reading import SCOPES
 from noetl.playbook.rules.rule import Rule
 
 DEPTH_MAX = 32
 """Paths are compared this deep."""
+
+PATHS = tuple(f"{scope}." for scope in SCOPES)
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
@@ -19,7 +22,8 @@ def _by_set(document: Document) -> Iterator[dict[str, list[SetUse]]]:
     """The targets of each `set` that has several, in the order of the file."""
     found: dict[int, list[SetUse]] = {}
     for use in document.notes.sets:
-        found.setdefault(id(use.place), []).append(use)
+        if use.target.startswith(PATHS):
+            found.setdefault(id(use.place), []).append(use)
     for uses in found.values():
         if len(uses) > 1:
             targets: dict[str, list[SetUse]] = {}

@@ -11,13 +11,15 @@ from noetl.playbook.structure import OldWord
 LINES_MAX = 4
 """Assignments that the hint repeats."""
 
+_STEP = ("a step", "beside the step's `tool`; it runs once, after the step has succeeded", "- step: …\n  tool: …")
+_TASK = ("a task", "beside the task's `kind`; it runs after the task", "- name: …\n  kind: …")
 _PLACES = {
-    "step spec": ("beside the step's `tool`; it runs once, after the step has succeeded", "- step: …\n  tool: …"),
-    "next spec": ("on the arc; it runs when the arc is taken", "arcs:\n  - step: …"),
-    "loop spec": ("on a task; it runs in every iteration", "tool:\n  - name: …\n    kind: …"),
+    "step spec": _STEP,
+    "next spec": ("`next`", "on the arc; it runs when the arc is taken", "arcs:\n  - step: …"),
+    "loop spec": ("a loop", "on a task; it runs in every iteration", "tool:\n  - name: …\n    kind: …"),
+    "executor spec": ("the executor", "on a task, a step or an arc", "- step: …\n  tool: …"),
 }
-_TASK = ("beside the task's `kind`; it runs after the task", "- name: …\n  kind: …")
-_NOWHERE = ("on the task, step or arc that knows the values", "- step: …\n  tool: …")
+"""By the title of the spec: whose it is, where `set` belongs instead, and what stands around it there."""
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
@@ -27,12 +29,12 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 
 def _report(document: Document, finding: OldWord, key: Scalar) -> Diagnostic:
-    title = finding.shape.title
-    is_task = title.endswith("task spec")
-    place, head = _TASK if is_task else _PLACES.get(title, _NOWHERE)
-    indent = len(head.splitlines()[-1]) - len(head.splitlines()[-1].lstrip(" -"))
-    lines = [head, " " * indent + "set:", *(" " * (indent + 2) + line for line in _assignments(document, finding))]
-    return RULE.at(key, f"`set` does not stand under `spec` ({title})", f"put it {place}:\n" + "\n".join(lines))
+    whose, place, head = _PLACES.get(finding.shape.title, _TASK)
+    last = head.splitlines()[-1]
+    indent = " " * (len(last) - len(last.lstrip(" -")))
+    lines = (head, f"{indent}set:", *(f"{indent}  {line}" for line in _assignments(document, finding)))
+    message = f"`set` does not belong under the `spec` of {whose}"
+    return RULE.at(key, message, "\n".join((f"put it {place}:", *lines)))
 
 
 def _assignments(document: Document, finding: OldWord) -> list[str]:
@@ -40,8 +42,10 @@ def _assignments(document: Document, finding: OldWord) -> list[str]:
         return ["ctx.x: …"]
     lines = []
     for entry in finding.value.entries[:LINES_MAX]:
-        written = document.source.text[entry.value.start : entry.value.end].strip()
-        lines.append(f"{entry.key.text}: {written}" if "\n" not in written else f"{entry.key.text}: …")
+        value = entry.value
+        written = document.source.text[value.start : value.end]
+        is_short = "\n" not in written and (isinstance(value, Scalar) or value.flow)
+        lines.append(f"{entry.key.text}: {written if is_short else '…'}")
     return [*lines, "…"] if len(finding.value.entries) > LINES_MAX else lines
 
 

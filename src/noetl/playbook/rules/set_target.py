@@ -29,15 +29,15 @@ def _outside(use: SetUse, scope: str, path: str) -> Diagnostic:
         return _templated(use)
     if scope in SCOPE_WORDS:
         name = path or "x"
-        hint = f"write to a scope of your own, for example `ctx.{name}`: {LIFETIMES}"
+        hint = f"write to a scope of your own, for example `ctx.{name}`\n{LIFETIMES}"
         return RULE.at(use.key, f'`set` cannot write to "{use.target}": `{scope}` is read-only', hint)
     if not path:
         message = f'`set` target "{use.target}" has no scope; did you mean "ctx.{use.target}"?'
-        return RULE.at(use.key, message, LIFETIMES)
+        return RULE.at(use.key, message, LIFETIMES, respell(use.key, f"ctx.{use.target}"))
     message = f'`set` cannot write to "{use.target}": there is no scope `{scope}`'
     near = closest(scope, SCOPES)
     if near is None:
-        return RULE.at(use.key, message, f"begin with one of ctx, step, iter: {LIFETIMES}")
+        return RULE.at(use.key, message, f"begin with one of ctx, step, iter\n{LIFETIMES}")
     fix = respell(use.key, f"{near}.{path}")
     return RULE.at(use.key, f'{message}; did you mean "{near}.{path}"?', LIFETIMES, fix)
 

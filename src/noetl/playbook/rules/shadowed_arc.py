@@ -31,8 +31,9 @@ def _always(document: Document, arc: Arc) -> str:
 
 
 def _hint(arc: Arc) -> str:
-    reason = "has no `when`" if arc.when is None else "is always true then"
-    return f'the arc to "{arc.step}" {reason}: put it last, or make its `when` narrower'
+    if arc.when is None:
+        return f'the arc to "{arc.step}" has no `when`: put it last, or give it one'
+    return f'put the arc to "{arc.step}" behind it, or make its `when` narrower'
 
 
 RULE = Rule("NOE802", "shadowed-arc", Severity.WARNING, check)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
+from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.net.choices import LOOP_DONE, STEP_DONE
 from noetl.playbook.net.findings import Certainty, LoopDoneWithoutLoop, StepDoneOnLoop
-from noetl.playbook.nodes import Node, Scalar
+from noetl.playbook.nodes import Scalar
 from noetl.playbook.positions import locate, replace_in_scalar
 from noetl.playbook.rules.judgement import judge
 from noetl.playbook.rules.net_words import arc_guard
@@ -25,23 +25,16 @@ def _report(
     document: Document, finding: StepDoneOnLoop | LoopDoneWithoutLoop, wrong: str, right: str, why: str
 ) -> Diagnostic:
     name, target = finding.step.name, finding.arc.step
-    taken = "is never taken" if finding.certainty is Certainty.MUST else "may be taken after a failure only"
+    taken = "is never taken" if finding.certainty is Certainty.MUST else "is not taken after a success"
     message = f'step "{name}" {why}, so it succeeds with "{right}" and never "{wrong}": the arc to "{target}" {taken}'
     guard = arc_guard(document, finding.arc)
-    edits = _edits(document, guard, wrong, right)
-    place = guard
-    if isinstance(guard, Scalar) and edits:
-        start = guard.text.index(wrong)
-        return RULE.at(locate(document.source, guard, start, start + len(wrong)).span, message, fix=edits)
-    return RULE.at(place, message, f'compare with "{right}"')
-
-
-def _edits(document: Document, guard: Node, wrong: str, right: str) -> list[Edit]:
     if not isinstance(guard, Scalar) or guard.text.count(wrong) != 1:
-        return []
+        return RULE.at(guard, message, f'compare with "{right}"')
     start = guard.text.index(wrong)
-    edit = replace_in_scalar(document.source, guard, start, start + len(wrong), right)
-    return [edit] if edit is not None else []
+    end = start + len(wrong)
+    edit = replace_in_scalar(document.source, guard, start, end, right)
+    fix = [edit] if edit is not None else []
+    return RULE.at(locate(document.source, guard, start, end).span, message, fix=fix)
 
 
 RULE = Rule("NOE810", "step-done-on-loop", Severity.WARNING, check)

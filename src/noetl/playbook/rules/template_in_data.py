@@ -20,7 +20,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
         part = find_tag(node.text) if id(node) not in code else None
         if part is not None:
             span = locate(document.source, node, part.start, part.end).span
-            yield RULE.at(span, f"this {_area(document, node)} is data: the template in it stays text", _HINT)
+            yield RULE.at(span, f"a template in {_area(document, node)} is never evaluated: it stays text", _HINT)
 
 
 _HINT = "write the value itself, or put the template where the value is used, such as a task's `input`"
@@ -44,11 +44,11 @@ def _scalars(node: Node) -> Iterator[Scalar]:
 
 
 def _area(document: Document, node: Scalar) -> str:
-    """The root key under which the text stands."""
-    for entry in document.root.entries:
-        if entry.value.start <= node.start < entry.value.end:
-            return {"workload": "workload value", "metadata": "metadata"}.get(entry.key.text, "setting")
-    return "value"
+    for key in ("workload", "metadata"):
+        area = document.root.get(key)
+        if area is not None and area.start <= node.start < area.end:
+            return f"`{key}`"
+    return "a setting"
 
 
 RULE = Rule("NOE510", "template-in-data", Severity.WARNING, check)

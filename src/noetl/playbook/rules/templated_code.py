@@ -20,11 +20,13 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 def _report(document: Document, text: CodeText, part: Part) -> Diagnostic:
     tag = text.node.text[part.start : part.end]
-    segments = parse(tag).names[0].segments
-    name = segments[-1].name if segments else "value"
+    first = parse(tag).names[0]
+    name = first.segments[-1].name if first.segments else "value"
     message = f"`{text.key}` is never a template: {tag} stays as it is"
     used = f"`{name}`" if text.key == "code" else f'`"${name}"`'
     hint = f"pass the value through `input` and use {used} in the {text.key}:\n  input:\n    {name}: \"{tag}\""
+    if first.root in ("input", "args"):
+        hint = f"use {used}: the {text.key} receives each `input` by its name"
     return RULE.at(locate(document.source, text.node, part.start, part.end).span, message, hint)
 
 

@@ -26,16 +26,18 @@ FAMILIAR = {
     "secret": "keychain",
     "secrets": "keychain",
     "status": "output.status",
-    "vars": "ctx",
     "variables": "ctx",
 }
 """What names of other tools are called here, wherever that can be read."""
 
 OLDER = frozenset(OLD_WORDS)
 
+OLDEST = "vars"
+"""A word that a rule of its own speaks of."""
+
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    undefined = document.once(read_names)[Sense.UNDEFINED]
+    undefined = [reading for reading in document.once(read_names)[Sense.UNDEFINED] if reading.root != OLDEST]
     if undefined:
         candidates = _Candidates(document)
         for reading in undefined:
@@ -53,10 +55,10 @@ def _report(document: Document, reading: Reading, candidates: "_Candidates") -> 
     familiar = FAMILIAR.get(root, "")
     if familiar.partition(".")[0] in reading.visible:
         return RULE.in_template(document, reading.use, first, f"{message}; did you mean `{familiar}`?", here)
-    hint = f"{here}\nparameters are read as `workload.{root}`"
+    hint = f"a parameter is read as `workload.{root}`"
     if not first.segments:
-        hint = f"{hint}; text stands in quotes: '{root}'"
-    return RULE.in_template(document, reading.use, first, message, hint)
+        hint = f"text stands in quotes, '{root}'; {hint}"
+    return RULE.in_template(document, reading.use, first, message, f"{hint}\n{here}")
 
 
 def _visible(reading: Reading) -> str:

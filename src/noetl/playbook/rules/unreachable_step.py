@@ -52,9 +52,9 @@ def _report(
         message = f"{message}, nor {'is the step' if following == 1 else f'are the {following} steps'} behind it"
     from_reached = [source.name for source in finding.sources if id(source) not in unreached]
     if from_reached:
-        hint = f"the arc from {quoted(from_reached)} to it is never taken"
+        hint = f"no arc from {quoted(from_reached, 'or')} to it is ever taken"
     elif finding.sources:
-        hint = f"only {quoted([source.name for source in finding.sources])} leads to it, which is never reached either"
+        hint = f"only steps that are never reached lead to it: {quoted([source.name for source in finding.sources])}"
     else:
         hint = f"no arc leads to it: add {{ step: {name} }} to the `arcs` of another step, or remove it"
     return RULE.at(step_name(document, finding.step), message, hint)

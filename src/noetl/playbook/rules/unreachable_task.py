@@ -17,9 +17,9 @@ def check(document: Document) -> Iterator[Diagnostic]:
     for finding in document.once(judge).of(TasksNeverReached):
         written = [task for task in finding.tasks if sugar_word(node_of(document, task)) is None]
         if written:
-            are = "is" if len(written) == 1 else "are"
             names = quoted([task.name for task in written])
-            message = f"{names} of {title(finding.owner)} {are} never reached"
+            are = f"task {names} is" if len(written) == 1 else f"the tasks {names} are"
+            message = f"in {title(finding.owner)} {are} never reached"
             yield RULE.at(head(node_of(document, written[0])), message, _HINT)
 
 

@@ -18,7 +18,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
     judgement = document.once(judge)
     for partial in judgement.of(UnroutedFailure):
         targets = quoted(list(dict.fromkeys(arc.step for arc in partial.arcs)))
-        message = f'some failures of step "{partial.step.name}" may fail the execution: {targets} takes only others'
+        message = f'a failure of step "{partial.step.name}" may fail the execution: {targets} takes only some of them'
         yield RULE.at(step_name(document, partial.step), message, _HINT)
     for finding in judgement.of(UnroutedFailures):
         message = f"a failure of step {quoted([step.name for step in finding.steps], 'or')} fails the execution"

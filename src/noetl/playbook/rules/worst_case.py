@@ -39,9 +39,9 @@ def _waiting(finding: WorstCase) -> str:
 
 
 def duration(seconds: float) -> str:
-    for unit, size in (("d", DAY_S), ("h", HOUR_S), ("min", MINUTE_S)):
+    for unit, size in (("days", DAY_S), ("hours", HOUR_S), ("min", MINUTE_S)):
         if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
+            return f"{seconds / size:.2g} {unit}"
     return f"{seconds:.3g} s"
 
 
