@@ -71,13 +71,11 @@ class _Builder:
     def _keychain(self, root: Mapping, place: Place) -> tuple[KeychainEntry, ...]:
         found = []
         for node in mappings(root, "keychain"):
-            name = text(node, "name")
-            if name is None:
-                continue
+            name = text(node, "name") or ""
             fields = self.reader.values(node, Site.KEYCHAIN_FIELD, place.at(name))
             own = {key: value for key, value in fields.items() if key not in ("name", "kind")}
             found.append(self.reader.made_from(node, KeychainEntry(name, text(node, "kind") or "", own)))
-        return tuple(found)
+        return tuple(entry for entry in found if entry.name)
 
     def _executor(self, node: Mapping | None, place: Place) -> Executor:
         spec = mapping(node, "spec")
