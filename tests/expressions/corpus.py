@@ -109,11 +109,11 @@ class Corpus:
         a, b = (self.of(self.random.choice(kinds), depth - 1) for _ in range(2))
         path = self.choice("o.missing", "missing", "d.zz.y", "s", "n", "o.s", "li[0]", "li[50]", "d['a']", "rows[-1]['name']")
         return self.choice(
-            f"{a} if {self.of('bool', depth - 1)} else {b}",
+            f"({a}) if {self.of('bool', depth - 1)} else {b}",
             f"{path} | default({a})",
             f"{path} | d({a}, true)",
             f"{path} | default({a}, boolean=true)",
-            f"({a} if false) | default({b})",
+            f"(({a}) if false) | default({b})",
             f"{self.of('list', depth - 1)} | first",
             f"{self.of('texts', depth - 1)} | last",
             f"{self.of('list', depth - 1)} | max",
@@ -189,7 +189,7 @@ class Corpus:
             f"{a} | center({self.choice(*CENTERS)})",
             f"{a} | replace({leaf}, {self._leaf('str')})",
             f"{a} | replace('a', 'bb', {self.choice('0', '1', '2')})",
-            f"{a} | truncate({self.choice(*TRUNCATES)})",
+            f"{a} | string | truncate({self.choice(*TRUNCATES)})",
             f"{a} | indent({self.choice(*INDENTS)})",
             f"{a} | trim({self.choice(*TRIMS)})",
             f"{seq} | join({self.choice(*JOINS, leaf)})",
@@ -310,8 +310,8 @@ class Corpus:
             f"{left} {self.expression(2)} {right}",
             f"{left} {self.expression(1)} {right}",
             f"{left} {self.of('bool', 1)}, i {right}",
-            f"{begin} if {self.of('bool', 1)} {end}{inner}{begin} else {end}no{begin} endif {end}",
-            f"{begin} if {self.of('bool', 1)} {end}1{begin} elif {self.of('bool', 1)} {end}{inner}{begin} endif {end}",
+            f"{begin} if ({self.of('bool', 1)}) {end}{inner}{begin} else {end}no{begin} endif {end}",
+            f"{begin} if ({self.of('bool', 1)}) {end}1{begin} elif ({self.of('bool', 1)}) {end}{inner}{begin} endif {end}",
             f"{begin} for q in {self.of('list', 1)} {end}{{{{ q }}}},{inner}{begin} endfor {end}",
             f"{begin} for q in {self.of('list', 1)} if q > 1 {end}{{{{ loop.index }}}}/{{{{ loop.length }}}}{begin} else {end}none{begin} endfor {end}",
             f"{begin} for k, v in {self.of('dict', 0)}.items() {end}{{{{ k }}}}={{{{ v }}}}{{{{ loop.first }}}}{{{{ loop.last }}}}{begin} endfor {end}",

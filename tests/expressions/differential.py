@@ -13,7 +13,7 @@ from random import Random
 import jinja2
 from jinja2 import StrictUndefined, nodes
 from jinja2.compiler import CodeGenerator, Frame
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from noetl.errors import TemplateError
 from noetl.expressions.template import parse
@@ -92,6 +92,7 @@ def environment() -> jinja2.Environment:
     for name, test in result.tests.items():
         if name not in ("defined", "undefined"):
             result.tests[name] = defined(test)
+    result.filters["e"] = result.filters["escape"] = lambda value: str(escape(value))
     result.globals["range"] = listed(range)
     result.globals["dict"] = lambda *given, **named: result.whole(dict(*given, **named))
     return result
@@ -206,10 +207,9 @@ LENIENT = (
     # The argument of `default` is only evaluated where it is needed.
     ("default(", ""),
     ("d(", ""),
-    # Numbers and other values are indented and cut as the text they read as.
+    # Numbers and other values are indented as the text they read as.
     ("indent(", "for +="),
     ("indent(", "splitlines"),
-    ("truncate(", "has no len"),
     # Lists and mappings can be compared for uniqueness.
     ("unique", "unhashable"),
     # An element without the attribute does not pass a test.

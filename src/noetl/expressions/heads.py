@@ -14,7 +14,7 @@ class HeadParser(Parser):
         is_bracketed = self._accept("(")
         names = [self._bound_name()]
         while self._accept(","):
-            if self._kind != "name":
+            if self._kind != "name" and len(names) > 1:
                 break
             names.append(self._bound_name())
         if is_bracketed:
