@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import assert_never
 
 from noetl.playbook import shape
-from noetl.playbook.grammar.policies import ADMIT_RULE, RULE
+from noetl.playbook.grammar.policies import ADMIT_RULE, RULE, THEN
 from noetl.playbook.grammar.root import API_VERSION, API_VERSION_V10, KEYCHAIN, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR
 from noetl.playbook.kinds import KeychainKind, Kind
+from noetl.playbook.model import Directive
 from noetl.playbook.reading import SCOPES
 from noetl.playbook.shape import Field, Shape, Type
 from noetl.playbook.structure import TASK_WORDS
@@ -193,6 +194,7 @@ def _described_elsewhere(reference: Schema) -> Schema:
 def _rests(vocabulary: Vocabulary) -> dict[int, Schema]:
     """What holds for a shape beyond its keys."""
     found = {id(its): _else_or(*words) for its, words in _ALTERNATIVES}
+    found[id(THEN)] = _JUMP_NEEDS_TARGET
     for name, kind in vocabulary.kinds.items():
         needs = [_given(kind, group) for group in _needed(kind)]
         if needs:
@@ -201,6 +203,11 @@ def _rests(vocabulary: Vocabulary) -> dict[int, Schema]:
 
 
 _ALTERNATIVES = ((RULE, ("when", "then")), (ADMIT_RULE, ("when", "then")), (CHOICE_BRANCH, ("when", "tool")))
+
+_JUMP_NEEDS_TARGET: Schema = {
+    "if": {"required": ["do"], "properties": {"do": {"const": str(Directive.JUMP)}}},
+    "then": {"required": ["to"]},
+}
 
 
 def _else_or(*words: str) -> Schema:
