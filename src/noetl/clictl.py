@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from noetl import __version__, settings
 from noetl.cli.console import BROKEN_PIPE, BUG, INTERRUPTED, OK, Console, Stopped
@@ -30,6 +31,7 @@ Exit codes: 0 all is well, 2 a mistake in the command, 3 a mistake in a playbook
 def main(words: Sequence[str] | None = None) -> int:
     """The exit code for these words; those of the process when none are given."""
     given = list(sys.argv[1:] if words is None else words)
+    _spare_encodings()
     console = Console(sys.stdout, sys.stderr, sys.stdin, allows_colour=settings.allows_colour(os.environ))
     try:
         return run(given, console)
@@ -38,6 +40,13 @@ def main(words: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return BROKEN_PIPE
+
+
+def _spare_encodings() -> None:
+    """A terminal that lacks a letter shows its number instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def run(words: list[str], console: Console) -> int:

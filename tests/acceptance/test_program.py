@@ -84,6 +84,21 @@ def test_a_terminal_has_colours_unless_it_or_the_person_says_no(broken: Path) ->
     assert "\x1b[" not in on_a_terminal("validate", str(broken), "--color=never")[1]
 
 
+def test_a_terminal_that_lacks_a_letter_does_not_end_the_program() -> None:
+    ran = subprocess.run(
+        [PROGRAM, "--help"], capture_output=True, env=environment(PYTHONIOENCODING="ascii", PYTHONUTF8="0"), check=True
+    )
+    assert b"noetl VERB [ARGUMENT\\u2026]" in ran.stdout
+
+
+def test_a_file_name_that_is_no_text_is_shown_with_a_sign_instead(tmp_path: Path) -> None:
+    with open(os.fsencode(tmp_path) + b"/a\xff.yaml", "wb") as file:
+        file.write(BROKEN.encode())
+    ran = noetl("validate", "-o", "json", str(tmp_path))
+    assert (ran.returncode, ran.stderr) == (3, "")
+    assert "/a\ufffd.yaml" in ran.stdout
+
+
 def test_a_reader_that_goes_away_ends_the_program_quietly(tmp_path: Path) -> None:
     for number in range(200):
         (tmp_path / f"{number}.yaml").write_text(BROKEN, "utf-8")

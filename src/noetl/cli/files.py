@@ -56,7 +56,7 @@ class Inputs:
     def _file(self, path: str) -> Iterator[Input]:
         data = self._read(path) if self._is_new(path) else None
         if data is not None:
-            yield Input(path, data, path)
+            yield _input(path, data)
 
     def _folder(self, folder: str) -> Iterator[Input]:
         others: list[str] = []
@@ -70,7 +70,7 @@ class Inputs:
                 continue
             found += 1
             if self._is_new(path):
-                yield Input(path, data, path)
+                yield _input(path, data)
         self._tell_skipped(others)
         if not found and not self.failed:
             self._fail(f"no playbook in {folder}: expected {' or '.join(ENDINGS)} files with `kind: Playbook`")
@@ -110,7 +110,7 @@ def read_one(word: str, console: Console) -> Input:
     if word == STDIN:
         return _standard_input(console)
     try:
-        return Input(word, _contents(word), word)
+        return _input(word, _contents(word))
     except OSError as error:
         raise Stopped(f"noetl: {unreadable(error)}") from None
 
@@ -138,6 +138,11 @@ def walk(folder: str, on_error: Callable[[OSError], None]) -> Iterator[str]:
             path = os.path.join(parent, name).removeprefix(f".{os.sep}")
             if name.lower().endswith(ENDINGS) and not name.startswith(".") and not _is_device(path):
                 yield path
+
+
+def _input(path: str, data: bytes) -> Input:
+    """The name is the path, with a sign in place of bytes that are no text in any encoding we know."""
+    return Input(os.fsencode(path).decode("utf-8", "replace"), data, path)
 
 
 def _standard_input(console: Console) -> Input:
