@@ -44,13 +44,11 @@ def _else_below(source: Source, rules: RuleList) -> list[Edit]:
 
 
 def _last_line(source: Source, node: Sequence) -> int | None:
-    """The end of the line on which a block list ends; None where more than a comment follows on it."""
+    """The end of the line on which a block list ends; None where that cannot be told."""
     if node.flow or not node.items or _ends_in_block(node):
         return None
     line = node.end_line
-    end = source.lines.start(line) + len(source.lines.line_text(line))
-    rest = source.text[node.end : end].strip()
-    return end if not rest or rest.startswith("#") else None
+    return source.lines.start(line) + len(source.lines.line_text(line))
 
 
 def _ends_in_block(node: Node) -> bool:
