@@ -125,3 +125,30 @@ def test_ctrl_c_ends_the_program_quietly(tmp_path: Path) -> None:
         ran.send_signal(signal.SIGINT)
         out, err = ran.communicate(timeout=TIMEOUT_S)
     assert (ran.returncode, out, err) == (130, b"", b"")
+
+
+def loaded_by(*words: str) -> set[str]:
+    """The modules that are there after the program has run with these words."""
+    code = f"import sys; from noetl.clictl import main; main({list(words)!r}); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(ran.stdout.splitlines()[-1].split())
+
+
+def test_help_loads_nothing_that_takes_time() -> None:
+    assert loaded_by("--help") & {"argparse", "typing", "msgspec", "yaml", "json", "noetl.playbook"} == set()
+
+
+def test_validate_loads_only_what_it_needs(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_text(SOUND, "utf-8")
+    unneeded = {
+        "argparse",
+        "dataclasses",
+        "difflib",
+        "importlib.resources",
+        "jinja2",
+        "json",
+        "tempfile",
+        "urllib.parse",
+    }
+    assert loaded_by("validate", str(path)) & unneeded == set()

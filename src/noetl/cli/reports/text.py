@@ -28,8 +28,9 @@ def plain(text: str, _role: str) -> str:
 def render(name: str, lines: Lines, diagnostic: Diagnostic, paint: Paint = plain) -> str:
     span = diagnostic.span
     severity = str(diagnostic.severity)
-    place = paint(f"{name}:{span.line}:{span.column}:", "place")
-    head = f"{place} {paint(severity + ':', severity)} {diagnostic.message} {paint(f'[{diagnostic.code}]', 'code')}"
+    place = paint(f"{_visible(name)}:{span.line}:{span.column}:", "place")
+    message, code = _visible(diagnostic.message), paint(f"[{diagnostic.code}]", "code")
+    head = f"{place} {paint(severity + ':', severity)} {message} {code}"
     parts = [head, *_excerpt(lines, span, paint)]
     if diagnostic.hint is not None:
         parts.extend(_hint(diagnostic.hint, paint))
@@ -50,6 +51,7 @@ def _excerpt(lines: Lines, span: Span, paint: Paint) -> list[str]:
 
 
 def _visible(text: str) -> str:
+    """Without what a terminal would obey instead of showing it."""
     return "".join(char if char.isprintable() else TAB if char == "\t" else "�" for char in text)
 
 
@@ -73,5 +75,5 @@ def _width(char: str) -> int:
 
 
 def _hint(hint: str, paint: Paint) -> list[str]:
-    first, *rest = hint.split("\n")
+    first, *rest = map(_visible, hint.split("\n"))
     return [f"      {paint('=', 'hint')} {first}", *(f"        {line}".rstrip() for line in rest)]
