@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from noetl.expressions.template import is_template
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.nodes import Node, Scalar, Sequence
 from noetl.playbook.positions import locate
 from noetl.playbook.reading import child, entries
 from noetl.playbook.rules.rule import Part, Rule
@@ -74,13 +74,11 @@ def _anywhere(document: Document, node: Node) -> Iterator[Diagnostic]:
     """Workload values are of any shape: only what cannot be anything else is taken for a credential."""
     waiting = [node]
     while waiting:
-        match waiting.pop():
-            case Scalar() as scalar:
-                yield from _workload_value(document, scalar)
-            case Sequence(items=items):
-                waiting.extend(items)
-            case Mapping(entries=members):
-                waiting.extend(entry.value for entry in members)
+        part = waiting.pop()
+        if isinstance(part, Scalar):
+            yield from _workload_value(document, part)
+        else:
+            waiting.extend(part.items if isinstance(part, Sequence) else [entry.value for entry in part.entries])
 
 
 def _workload_value(document: Document, node: Scalar) -> Iterator[Diagnostic]:

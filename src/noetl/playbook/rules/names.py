@@ -115,8 +115,7 @@ def rename(document: Document, reading: Reading, new: str) -> list[Edit]:
         edit = replace_in_scalar(document.source, reading.use.node, name.start, name.end, new)
         if edit is None:
             return []
-        if not edits or edits[-1].end <= edit.start:
-            edits.append(edit)
+        edits.append(edit)
     return edits
 
 

@@ -34,13 +34,11 @@ def _metadata(document: Document) -> Iterator[Scalar]:
 
 
 def _scalars(node: Node) -> Iterator[Scalar]:
-    match node:
-        case Scalar():
-            yield node
-        case Sequence(items=items):
-            yield from (item for item in items if isinstance(item, Scalar))
-        case Mapping(entries=entries):
-            yield from (entry.value for entry in entries if isinstance(entry.value, Scalar))
+    if isinstance(node, Scalar):
+        yield node
+    else:
+        values = node.items if isinstance(node, Sequence) else [entry.value for entry in node.entries]
+        yield from (value for value in values if isinstance(value, Scalar))
 
 
 def _area(document: Document, node: Scalar) -> str:

@@ -24,7 +24,7 @@ def _report(document: Document, text: CodeText, part: Part) -> Diagnostic:
     name = first.segments[-1].name if first.segments else "value"
     message = f"`{text.key}` is never a template: {tag} stays as it is"
     used = f"`{name}`" if text.key == "code" else f'`"${name}"`'
-    hint = f"pass the value through `input` and use {used} in the {text.key}:\n  input:\n    {name}: \"{tag}\""
+    hint = f'pass the value through `input` and use {used} in the {text.key}:\n  input:\n    {name}: "{tag}"'
     if first.root in ("input", "args"):
         hint = f"use {used}: the {text.key} receives each `input` by its name"
     return RULE.at(locate(document.source, text.node, part.start, part.end).span, message, hint)

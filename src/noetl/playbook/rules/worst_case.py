@@ -29,16 +29,14 @@ def _report(document: Document, finding: WorstCase) -> Diagnostic:
 
 
 def _waiting(finding: WorstCase) -> str:
-    match finding.wait_s.kind:
-        case BoundKind.AT_MOST:
-            return f"waiting up to {duration(finding.wait_s.value)} in all"
-        case BoundKind.UNBOUNDED:
-            return "waiting without a bound, since jumps may repeat it"
-        case BoundKind.UNKNOWN:
-            return "waiting as long as its `delay` says at run time"
+    if finding.wait_s.kind is BoundKind.UNKNOWN:
+        return "waiting as long as its `delay` says at run time"
+    if finding.wait_s.kind is BoundKind.UNBOUNDED:
+        return "waiting without a bound, since jumps may repeat it"
+    return f"waiting up to {_duration(finding.wait_s.value)} in all"
 
 
-def duration(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     for unit, size in (("days", DAY_S), ("hours", HOUR_S), ("min", MINUTE_S)):
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {unit}"

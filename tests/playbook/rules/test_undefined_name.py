@@ -1,0 +1,63 @@
+import time
+
+import pytest
+
+from tests.playbook.texts import said, whole, with_step, with_tool
+
+
+def message(value: str) -> str:
+    (found,) = said(with_tool(f"kind: noop\nset: {{ ctx.found: '{{{{ {value} }}}}' }}"), "NOE502")
+    return found.message
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("found", "ctx.found"),
+        ("fuond", "ctx.found"),
+        ("context.x", "ctx"),
+        ("result.rows", "output.data"),
+        ("ouput.data", "output"),
+        ("lod.data", "load"),
+        ("_prevv", "_prev"),
+    ],
+)
+def test_a_name_that_is_near_or_well_known_elsewhere_gets_a_suggestion(name: str, meant: str) -> None:
+    assert message(name).endswith(f"; did you mean `{meant}`?")
+
+
+def test_a_well_known_name_is_not_suggested_where_it_cannot_be_read() -> None:
+    (found,) = said(with_step("input: { a: '{{ response.rows }}' }\ntool: { kind: noop }"), "NOE502")
+    assert "did you mean" not in found.message
+    assert found.hint is not None
+    assert found.hint.startswith("a parameter is read as `workload.response`\nvisible here: ctx, event,")
+
+
+def test_a_name_alone_may_be_text_without_quotes() -> None:
+    (found,) = said(with_tool("kind: noop\nset: { ctx.x: '{{ completely_else }}' }"), "NOE502")
+    assert found.hint is not None
+    assert found.hint.startswith("text stands in quotes, 'completely_else'; a parameter is read as")
+
+
+def test_a_keychain_entry_sees_neither_steps_nor_what_is_set() -> None:
+    text = """
+    keychain:
+      - { name: key, kind: file, path: "{{ loadd.x }}" }
+    workflow:
+      - step: load
+        tool: { kind: noop, set: { ctx.loadd: 1 } }
+    """
+    (found,) = said(whole(text), "NOE502")
+    assert "did you mean" not in found.message
+
+
+@pytest.mark.serial
+def test_a_file_full_of_unknown_names_is_checked_in_linear_time() -> None:
+    steps = "".join(
+        f"  - step: collect_{n}\n    tool: {{ kind: noop, set: {{ ctx.value_{n}: '{{{{ unknown_{n} }}}}' }} }}\n"
+        for n in range(3_000)
+    )
+    began = time.perf_counter()
+    found = said(whole("workflow:\n" + steps), "NOE502")
+    assert found
+    assert time.perf_counter() - began < 10
