@@ -128,6 +128,11 @@ def test_an_empty_workflow_is_too_short_and_a_keychain_kind_has_to_exist() -> No
     ]
 
 
+def test_a_table_is_a_mapping() -> None:
+    text = with_tool("{ kind: noop }").replace("path: demo", "path: demo, labels: 5")
+    assert kinds(text) == ["WrongType"]
+
+
 def test_the_keys_of_a_workbook_are_names() -> None:
     body = "workflow: [ { step: a, tool: { kind: noop } } ]\nworkbook: { my-block: { tool: { kind: noop } }, ok: 5 }\n"
     assert [type(finding) for finding in findings(whole(body))] == [structure.BadName, structure.WrongType]

@@ -34,7 +34,7 @@ def test_the_fix_adds_an_else_below_the_last_rule_and_keeps_what_happens(text: s
     [
         "[ { when: '{{ ctx.a }}', then: { do: fail } } ]",
         "[]",
-        "\n      - when: '{{ ctx.a }}'\n        then:\n          do: fail\n          set: { ctx.a: 1 }\n          x-note: |\n            text",
+        "\n      - when: '{{ ctx.a }}'\n        then:\n          do: fail\n          x-note: |\n            text",
     ],
 )
 def test_there_is_no_fix_where_the_list_does_not_end_in_a_line_of_its_own(rules: str) -> None:

@@ -6,7 +6,7 @@ from noetl.expressions.template import parse
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.policies import RULE as TASK_RULE
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence, Source, Style
+from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence, Source
 from noetl.playbook.rules.conditions import rule_lists
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.structure import RuleList
@@ -44,21 +44,11 @@ def _else_below(source: Source, rules: RuleList) -> list[Edit]:
 
 
 def _last_line(source: Source, node: Sequence) -> int | None:
-    """The end of the line on which a block list ends; None where that cannot be told."""
-    if node.flow or not node.items or _ends_in_block(node):
+    """The end of the line on which a block list ends; None where it ends in a block of text, and so lines below."""
+    if node.flow or not node.items or source.text[node.end - 1] in "\r\n":
         return None
     line = node.end_line
     return source.lines.start(line) + len(source.lines.line_text(line))
-
-
-def _ends_in_block(node: Node) -> bool:
-    """Whether the last value is a block of text, whose end depends on what follows."""
-    while not isinstance(node, Scalar):
-        below = [entry.value for entry in node.entries] if isinstance(node, Mapping) else node.items
-        if not below:
-            return False
-        node = below[-1]
-    return node.style is Style.LITERAL or node.style is Style.FOLDED
 
 
 RULE = Rule("NOE306", "missing-else", Severity.WARNING, check)

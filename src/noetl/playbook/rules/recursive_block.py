@@ -7,7 +7,7 @@ import msgspec
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block
-from noetl.playbook.nodes import Node
+from noetl.playbook.nodes import Node, Scalar
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.written import written_tasks
 
@@ -34,9 +34,9 @@ def _calls(document: Document) -> dict[str, list[Call]]:
     found: dict[str, list[Call]] = {name: [] for name in document.playbook.workbook}
     for task in written_tasks(document):
         node = task.node.get("task")
-        called = task.task.fields.get("task")
-        if isinstance(task.owner, Block) and task.task.kind == "workbook" and node is not None and called in found:
-            found[task.owner.name].append(Call(str(called), node))
+        is_call = isinstance(task.owner, Block) and task.task.kind == "workbook"
+        if is_call and isinstance(node, Scalar) and node.text in found:
+            found[task.owner.name].append(Call(node.text, node))
     return found
 
 
