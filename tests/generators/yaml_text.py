@@ -14,8 +14,8 @@ LINES = re.compile(r"[^\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff
 FOLDABLE = re.compile(r"[^\s]+(?: [^\s]+)*")
 
 
-def yaml_text(value: dict[str, object], choices: Choices) -> str:
-    writer = _Writer(choices)
+def yaml_text(value: dict[str, object], choices: Choices, *, aliases: bool = True) -> str:
+    writer = _Writer(choices, aliases=aliases)
     head = pick(choices, ("", "", "# a playbook\n", "---\n", "%YAML 1.2\n---\n", "\n\n"))
     return (
         head + "".join(f"{line}\n" for line in writer.mapping(value, 0)) + pick(choices, ("", "", "...\n", "# end\n"))
@@ -23,8 +23,9 @@ def yaml_text(value: dict[str, object], choices: Choices) -> str:
 
 
 class _Writer:
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: Choices, *, aliases: bool) -> None:
         self.choices = choices
+        self.aliases = aliases
         self.anchors: dict[str, str] = {}
         self.keeps_blank_lines = False
 
@@ -116,7 +117,7 @@ class _Writer:
 
     def _alias(self, value: object) -> str:
         """An anchor where a value stands first, an alias where it comes again."""
-        if not happens(self.choices, 3):
+        if not self.aliases or not happens(self.choices, 3):
             return ""
         content = json.dumps(value)
         if content in self.anchors:

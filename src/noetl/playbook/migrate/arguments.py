@@ -54,7 +54,7 @@ def _task_renamed(document: Document, body: Mapping, entry: Entry, read: set[str
     kind = document.vocabulary.kinds.get(text_of(body, "kind") or "")
     if kind is not None and not kind.is_callee and isinstance(entry.value, Mapping):
         names = set(entry.value.keys())
-        if twice := names & set(kind.fields) & set(body.keys()):
+        if twice := names & set(kind.fields) & body.keys() - {"name"}:
             raise Untranslatable(f"the task has {listed(twice)} beside `args` too; keep one")
         if unread := names - set(kind.fields) - read:
             raise Untranslatable(f"a task of kind {kind.name} has no {listed(unread)}, and nothing reads it; delete it")

@@ -31,6 +31,8 @@ from noetl.playbook.structure import OldWord
 from noetl.playbook.vocabulary import Vocabulary
 
 ROUNDS_MAX = 100
+TRIALS_MAX = 100
+UNREADABLE = "the text could not be read any more; write aliases and anchors out first"
 OLDER_RULES = "NOE7"
 """Codes of the rules that speak of words older than v10 begin like this."""
 
@@ -176,17 +178,19 @@ class Run:
         for _ in range(ROUNDS_MAX):
             assert self.document is not None
             rewrites = [self._thawed(rewrite) for rewrite in each(self.document)]
-            if not self._round([rewrite for rewrite in rewrites if rewrite.edits]):
+            ready = [rewrite for rewrite in rewrites if rewrite.edits]
+            if not self._round(ready) and not any(self._round([rewrite]) for rewrite in ready[:TRIALS_MAX]):
+                self.refuse(ready, UNREADABLE)
                 break
         self.refuse([rewrite for rewrite in rewrites if rewrite.reason is not None], None)
 
     def _round(self, rewrites: Sequence[Rewrite]) -> bool:
-        """Whether anything was done."""
+        """Whether anything was done; nothing is if the text could not be read then, as when an alias lost its anchor."""
         result = apply_fixes(self.text, [rewrite.edits for rewrite in rewrites])
         left_out = set(result.refused)
         done = [rewrite for rewrite in rewrites if rewrite.edits not in left_out]
-        document = self._read(result.text)
-        if result.text == self.text or document is None:
+        document = self._read(result.text) if result.text != self.text else None
+        if document is None:
             return False
         self.applied.extend(Change(done_.code, self.history.original(done_.span), done_.what) for done_ in done)
         self.history.advance(result.text, [edit for rewrite in done for edit in rewrite.edits])

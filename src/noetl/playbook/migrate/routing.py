@@ -12,11 +12,12 @@ from noetl.playbook.migrate.blocks import (
     holds,
     insert_lines,
     is_inline,
+    line_end,
     line_start,
     next_line,
     shift,
 )
-from noetl.playbook.migrate.compose import block_lines, comments, cut_entry, put, replace_entry, tail
+from noetl.playbook.migrate.compose import New, comments, cut_entry, put, replace_entry, tail
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.walk import steps
 from noetl.playbook.model import RouteMode
@@ -86,28 +87,36 @@ def _moved_mode(text: str, step: Mapping, entry: Entry) -> list[Edit]:
     assert spec is not None
     if not isinstance(spec.value, Mapping) or not is_inline(spec):
         raise Untranslatable("the `spec` stands elsewhere, behind an alias")
-    taken = _taken(text, step, spec, spec.value, entry)
     routed = step.entry("next")
     if routed is None:
-        return taken
+        return _taken(text, step, spec, spec.value, entry, keep=True)
     if not isinstance(routed.value, Mapping) or not is_inline(routed) or not routed.value.entries:
         raise Untranslatable("`next` has no arcs here")
-    value = tail(text, entry, spec.value)
-    if routed.value.flow and value.flow is None:
-        raise Untranslatable("the mode carries a comment that cannot stand between brackets; move it first")
-    return [*put(text, routed.value, ("spec", "mode"), value, first=True), *taken]
+    value: New = tail(text, entry, spec.value)
+    if routed.value.flow:
+        value = entry.value.text if isinstance(entry.value, Scalar) else value
+    moved = put(text, routed.value, ("spec", "mode"), value, first=True)
+    return [*moved, *_taken(text, step, spec, spec.value, entry, keep=routed.value.flow)]
 
 
-def _taken(text: str, step: Mapping, holder: Entry, spec: Mapping, entry: Entry) -> list[Edit]:
-    """Takes the mode out of its `spec`, and the `spec` too where nothing is left in it."""
+def _taken(text: str, step: Mapping, holder: Entry, spec: Mapping, entry: Entry, *, keep: bool) -> list[Edit]:
+    """Takes the mode out of its `spec`, and the `spec` too where nothing is left in it.
+
+    Comments between the two stay, and where `keep` says so also that behind the mode.
+    """
+    own = comments(text, entry.end, line_end(text, entry.end), entry.key) if keep and not spec.flow else []
     if len(spec.entries) > 1:
-        return [cut_entry(text, entry, spec)]
-    if step.flow:
-        return [cut_entry(text, holder, step)]
-    start = line_start(text, holder.key.start)
-    kept = comments(text, holder.key.end, entry.key.start, holder.key)
-    edit = cut_entry(text, holder, step)
-    if edit.start != start or not kept:
+        return _cut(text, spec, entry, own)
+    behind = comments(text, holder.end, line_end(text, holder.end), holder.key) if spec.flow and not step.flow else []
+    return _cut(text, step, holder, [*comments(text, holder.key.end, entry.key.start, holder.key), *own, *behind])
+
+
+def _cut(text: str, owner: Mapping, entry: Entry, kept: list[str]) -> list[Edit]:
+    edit = cut_entry(text, entry, owner)
+    if not kept:
         return [edit]
-    lines = [line for comment in kept for line in block_lines(comment, "", column(text, holder.key.start))]
-    return [edit, insert_lines(text, start, lines)]
+    start = line_start(text, entry.key.start)
+    if owner.flow or edit.start != start:
+        raise Untranslatable("it shares a line or a bracket with a comment; move the comment first")
+    pad = " " * column(text, entry.key.start)
+    return [edit, insert_lines(text, start, [pad + comment for comment in kept])]

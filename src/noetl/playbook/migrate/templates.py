@@ -15,6 +15,7 @@ from noetl.playbook.positions import locate, replace_in_scalar
 ARGS, OUTCOME, RESULT, SUCCESS, FIELD = "NOE602", "NOE603", "NOE607", "NOE711", "NOE712"
 OUTPUTS = ("outcome", "output")
 RESULTS = ("result", "result_ref")
+AFTER_TASK = (Site.RULE_WHEN, Site.RULE_SET, Site.TASK_SET, Site.DELAY)
 AFTER_STEP = (Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARGS)
 HTTP_PARTS = {"data": "output.data", "status_code": "output.http.status", "headers": "output.http.headers"}
 HTTP_WHOLE = "{" + ", ".join(f"'{part}': {path}" for part, path in HTTP_PARTS.items()) + "}"
@@ -24,9 +25,9 @@ OLD_FIELDS: dict[tuple[str, ...], str] = {
 }
 
 _FILTERS = r"(?:\s*\|\s*(?:lower|string|trim))*"
-_SUCCESS_BEHIND = re.compile(rf"{_FILTERS}\s*[=!]=\s*(['\"])(success)\1")
-_SUCCESS_BEFORE = re.compile(r"(['\"])(success)\1\s*[=!]=\s*$")
-_SUCCESS_AMONG = re.compile(rf"{_FILTERS}\s+(?:not\s+)?in\s*[\[(][^\])]*?(['\"])(success)\1")
+_SUCCESS_BEHIND = re.compile(rf"{_FILTERS}[\s)]*[=!]=\s*(['\"])(success)\1")
+_SUCCESS_BEFORE = re.compile(r"(['\"])(success)\1\s*[=!]=[\s(]*$")
+_SUCCESS_AMONG = re.compile(rf"{_FILTERS}[\s)]+(?:not\s+)?in\s*[\[(][^\])]*?(['\"])(success)\1")
 
 
 def in_scalar(scene: Scene, use: TemplateUse, start: int, end: int, new: str) -> Edit:
@@ -144,9 +145,11 @@ def _result(scene: Scene, use: TemplateUse, name: NameUse) -> list[Edit]:
 
 def _is_http(scene: Scene, use: TemplateUse) -> bool:
     """Whether the output that a template sees is that of an http task."""
-    step = scene.owner(use.place)
-    task = task_of(step, use.place.task) if step is not None else None
-    kinds = {task.kind} if task is not None and use.site not in AFTER_STEP else final_kinds(step)
+    owner = scene.owner(use.place)
+    task = task_of(owner, use.place.task)
+    if use.site in AFTER_TASK and task is not None:
+        return task.kind == "http"
+    kinds = final_kinds(owner) if use.site in AFTER_STEP else {each.kind for each in owner.tool} if owner else set()
     if "http" in kinds and len(kinds) > 1:
         raise Untranslatable("the output may be that of http or of another kind; set what you need in the task itself")
     return "http" in kinds
