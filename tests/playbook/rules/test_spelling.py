@@ -9,7 +9,7 @@ def test_the_nearest_name_is_suggested() -> None:
 
 
 def test_a_file_full_of_mistakes_costs_a_bounded_number_of_comparisons() -> None:
-    spelling = Spelling(["load"] * (COMPARISONS_MAX // 2))
+    spelling = Spelling(["load", *(f"{number:09}" for number in range(COMPARISONS_MAX // 2 - 1))])
     assert [spelling.nearest("lod") for _ in range(3)] == ["load", "load", None]
 
 

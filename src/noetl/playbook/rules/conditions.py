@@ -1,7 +1,5 @@
 """Lists of rules as they are written: task policies, admission and the branches of `choose`, right or wrong."""
 
-from collections.abc import Iterator
-
 import msgspec
 
 from noetl.playbook.document import Document
@@ -23,16 +21,26 @@ class WrittenRule(msgspec.Struct, frozen=True):
         return self.rules.field.name == "before"
 
 
-def rule_lists(document: Document) -> Iterator[RuleList]:
-    return (finding for finding in document.findings if isinstance(finding, RuleList))
+def rule_lists(document: Document) -> list[RuleList]:
+    return document.once(_rule_lists)
 
 
-def task_rules(document: Document) -> Iterator[WrittenRule]:
+def task_rules(document: Document) -> list[WrittenRule]:
     """Every rule of every task policy."""
-    for rules in rule_lists(document):
-        if rules.shape is RULE:
-            for item in items(rules):
-                yield WrittenRule(rules, item, mapping(item, "then") or mapping(mapping(item, "else"), "then"))
+    return document.once(_task_rules)
+
+
+def _rule_lists(document: Document) -> list[RuleList]:
+    return [finding for finding in document.findings if isinstance(finding, RuleList)]
+
+
+def _task_rules(document: Document) -> list[WrittenRule]:
+    return [
+        WrittenRule(rules, item, mapping(item, "then") or mapping(mapping(item, "else"), "then"))
+        for rules in rule_lists(document)
+        if rules.shape is RULE
+        for item in items(rules)
+    ]
 
 
 def items(rules: RuleList) -> list[Mapping]:

@@ -11,22 +11,20 @@ NAMES_SHOWN_MAX = 12
 
 
 class Spelling:
-    """Suggests names until the comparisons are used up; after that it stays silent."""
+    """Suggests names until the comparisons are used up; after that it stays silent.
+
+    `shown` are the names for a hint, the first of them if there are many.
+    """
 
     def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
+        self.names = tuple(dict.fromkeys(names))
+        more = ", …" if len(self.names) > NAMES_SHOWN_MAX else ""
+        self.shown = ", ".join(self.names[:NAMES_SHOWN_MAX]) + more
         self._left = COMPARISONS_MAX
 
     def nearest(self, word: str) -> str | None:
         self._left -= len(self.names)
         return closest(word, self.names) if self._left >= 0 else None
-
-    @property
-    def shown(self) -> str:
-        """The names for a hint, the first of them if there are many."""
-        names = list(dict.fromkeys(self.names))
-        more = ", …" if len(names) > NAMES_SHOWN_MAX else ""
-        return ", ".join(names[:NAMES_SHOWN_MAX]) + more
 
 
 def respell(node: Scalar, word: str) -> list[Edit]:
