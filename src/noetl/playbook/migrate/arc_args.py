@@ -14,13 +14,13 @@ from noetl.expressions.sites import Site
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import below, column, insert_lines, is_inline
-from noetl.playbook.migrate.compose import New, block_lines, cut_entry, put, tail
+from noetl.playbook.migrate.compose import New, block_lines, comments, cut_entry, entry_end, put, tail
 from noetl.playbook.migrate.endings import Scene
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, rename_key
 from noetl.playbook.migrate.templates import in_scalar, segment_end
 from noetl.playbook.migrate.tokens import Tokens, Way
 from noetl.playbook.model import Join, OnDeny, RouteMode
-from noetl.playbook.nodes import Mapping
+from noetl.playbook.nodes import Entry, Mapping
 from noetl.playbook.scalars import quote
 from noetl.playbook.structure import is_name
 
@@ -99,14 +99,26 @@ def _arc_edits(handover: Handover, way: Way, target: str, carried: Lookup[str, N
     if not isinstance(entry.value, Mapping) or not is_inline(entry):
         raise Untranslatable("`args` holds no mapping of its own")
     if arc.get("set") is not None:
-        own: dict[str, New] = {
-            f"ctx.{handover.names[target, inner.key.text]}": tail(text, inner, entry.value)
-            for inner in entry.value.entries
-        }
+        own = _moved(handover, arc, entry, entry.value, target)
         return [*_added(text, arc, own | through), cut_entry(text, entry, arc)]
     renamed = [rename_key(inner, f"ctx.{handover.names[target, inner.key.text]}") for inner in entry.value.entries]
     more = [edit for key, value in through.items() for edit in put(text, arc, ("args", key), value)]
     return [rename_key(entry, "set"), *renamed, *more]
+
+
+def _moved(handover: Handover, arc: Mapping, entry: Entry, values: Mapping, target: str) -> dict[str, New]:
+    """The values of `args` for the `set` beside it, and the comments between them."""
+    text = handover.scene.document.source.text
+    found: dict[str, New] = {}
+    at = entry.key.end
+    for inner in values.entries:
+        found |= dict.fromkeys(comments(text, at, inner.key.start, inner.value), "")
+        found[f"ctx.{handover.names[target, inner.key.text]}"] = tail(text, inner, values)
+        at = inner.end if values.flow else entry_end(text, inner)
+    beside = arc.get("set")
+    if any(key.startswith("#") for key in found) and isinstance(beside, Mapping) and beside.flow:
+        raise Untranslatable("`args` holds comments that cannot stand between the brackets of `set`")
+    return found
 
 
 def _added(text: str, arc: Mapping, values: dict[str, New]) -> list[Edit]:

@@ -90,9 +90,10 @@ class Migration(msgspec.Struct, frozen=True):
 
 def migrate(text: str) -> Migration:
     """The playbook in today's words. A text that cannot be read at all is given back as it is."""
-    run = Run(text)
-    if run.document is None:
+    document = read_document(text, Vocabulary())
+    if document is None:
         return Migration(text, (), ())
+    run = Run(document)
     is_old, given = _is_old(run.document), run.snapshot()
     run.apply_all(OLDER)
     _leave_v10(run, given, is_old=is_old)
@@ -113,10 +114,17 @@ def _has_older(document: Document) -> bool:
     return any(isinstance(found, OldWord) and found.code.startswith(OLDER_RULES) for found in document.findings)
 
 
+def read_document(text: str, vocabulary: Vocabulary) -> Document | None:
+    """The document, if its text can be read without any problem."""
+    source, problems = read_source(text, "playbook.yaml")
+    if problems or source.root is None:
+        return None
+    return parse_document(source, source.root, vocabulary)
+
+
 def _leave_v10(run: "Run", given: "Snapshot", *, is_old: bool) -> None:
     """`_prev` changes its meaning with the last v10 word, so either both go or that word stays."""
     document = run.document
-    assert document is not None
     sensitive = list(rewrite_previous(document)) if is_old else []
     if sensitive and _has_older(document):
         run.refuse(sensitive, STAYS_V10.format(why="older words are left"))
@@ -127,11 +135,14 @@ def _leave_v10(run: "Run", given: "Snapshot", *, is_old: bool) -> None:
     run.frozen = _owners_of(document, uncertain)
     run.apply_all(V10)
     run.frozen = ()
-    is_v10 = run.document is not None and run.document.playbook.dialect is Dialect.V10
+    is_v10 = run.document.playbook.dialect is Dialect.V10
     if uncertain and not is_v10:
         run.restore(kept)
-    elif sensitive and not uncertain:
-        run.apply(rewrite_previous) if not is_v10 else run.refuse(sensitive, STAYS_V10.format(why="v10 words are left"))
+    elif sensitive and is_v10:
+        certain = [rewrite for rewrite in rewrite_previous(run.document) if rewrite.reason is None]
+        run.refuse(certain, STAYS_V10.format(why="v10 words are left"))
+    elif sensitive:
+        run.apply_once(rewrite_previous)
 
 
 def _owners_of(document: Document, rewrites: Sequence[Rewrite]) -> tuple[int, ...]:
@@ -144,29 +155,22 @@ def _owners_of(document: Document, rewrites: Sequence[Rewrite]) -> tuple[int, ..
     )
 
 
-Snapshot = tuple[History, Document | None, int]
+Snapshot = tuple[History, Document, int]
 
 
 class Run:
     """The text on its way. `frozen` are the positions of steps and blocks that are to stay as they are."""
 
-    def __init__(self, text: str) -> None:
-        self.vocabulary = Vocabulary()
-        self.history = History(text)
+    def __init__(self, document: Document) -> None:
+        self.history = History(document.source.text)
         self.applied: list[Change] = []
         self.refused: list[Diagnostic] = []
         self.frozen: tuple[int, ...] = ()
-        self.document = self._read(text)
+        self.document = document
 
     @property
     def text(self) -> str:
         return self.history.text
-
-    def _read(self, text: str) -> Document | None:
-        source, problems = read_source(text, "playbook.yaml")
-        if problems or source.root is None:
-            return None
-        return parse_document(source, source.root, self.vocabulary)
 
     def apply_all(self, passes: Sequence[Pass]) -> None:
         for each in passes:
@@ -176,7 +180,6 @@ class Run:
         """One pass, round after round: rewrites inside each other take several."""
         rewrites: list[Rewrite] = []
         for _ in range(ROUNDS_MAX):
-            assert self.document is not None
             rewrites = [self._thawed(rewrite) for rewrite in each(self.document)]
             ready = [rewrite for rewrite in rewrites if rewrite.edits]
             if not self._round(ready) and not any(self._round([rewrite]) for rewrite in ready[:TRIALS_MAX]):
@@ -184,12 +187,16 @@ class Run:
                 break
         self.refuse([rewrite for rewrite in rewrites if rewrite.reason is not None], None)
 
+    def apply_once(self, each: Pass) -> None:
+        """A pass whose rewrites would mean something else a second time."""
+        self._round(list(each(self.document)))
+
     def _round(self, rewrites: Sequence[Rewrite]) -> bool:
-        """Whether anything was done; nothing is if the text could not be read then, as when an alias lost its anchor."""
+        """Whether anything was done. Nothing is if the text could not be read then: aliases may lose their anchor."""
         result = apply_fixes(self.text, [rewrite.edits for rewrite in rewrites])
         left_out = set(result.refused)
         done = [rewrite for rewrite in rewrites if rewrite.edits not in left_out]
-        document = self._read(result.text) if result.text != self.text else None
+        document = read_document(result.text, self.document.vocabulary) if result.text != self.text else None
         if document is None:
             return False
         self.applied.extend(Change(done_.code, self.history.original(done_.span), done_.what) for done_ in done)
@@ -205,7 +212,6 @@ class Run:
         return Rewrite(rewrite.code, rewrite.span, rewrite.what, reason=reason)
 
     def _touches(self, edits: Sequence[Edit]) -> bool:
-        assert self.document is not None
         found = owners(self.document.root)
         spans = [(found[position].start, found[position].end) for position in self.frozen]
         return any(start <= edit.end and edit.start <= end for edit in edits for start, end in spans)
