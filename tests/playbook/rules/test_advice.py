@@ -55,3 +55,12 @@ def test_advice_is_given_for_a_bounded_number_of_keys() -> None:
     keys = "".join(f"x{number}x: 1\n" for number in range(ADVICE_MAX))
     text = whole(f"workflow: [ {{ step: a, tool: {{ kind: noop }} }} ]\n{keys}workbok: {{}}\n")
     assert len(advice(document(text))) == ADVICE_MAX
+
+
+def test_an_older_word_does_not_hide_what_is_missing() -> None:
+    text = "vars: {}\nworkflow: [ { step: a, tool: { kind: noop } } ]\n"
+    assert [found.message for found in said(text, "NOE102")] == [
+        'the playbook has no "apiVersion"',
+        'the playbook has no "kind"',
+        'the playbook has no "metadata"',
+    ]

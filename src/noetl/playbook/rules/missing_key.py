@@ -18,8 +18,7 @@ from noetl.playbook.structure import MissingKey, OldWord
 SPOKEN_OF_ELSEWHERE = (TASK_POLICY, ADMIT, THEN, ELSE)
 """What these lack is told by the rules on policies."""
 
-REPLACED = ("NOE303", "NOE7")
-"""Codes of the rules that tell what to write in the place of a word."""
+MISPLACED = "NOE303"
 
 CONSTANTS = {"apiVersion": API_VERSION, "kind": "Playbook"}
 
@@ -29,16 +28,16 @@ BODIES = {ADMIT_RULE.title: "then", CHOICE_BRANCH.title: "tool"}
 
 def check(document: Document) -> Iterator[Diagnostic]:
     told = document.once(meant)
-    refused = _refused(document)
+    answered = _answered(document)
     for parent, shape, field in (*_missing(document), *_bodiless(document)):
-        if id(parent) not in refused and (id(parent), field.name) not in told:
+        if id(parent) not in answered and (id(parent), field.name) not in told:
             yield _report(document, parent, shape, field)
 
 
-def _refused(document: Document) -> frozenset[int]:
-    """Objects with a word of another age or place: the rule on that word says what to write instead."""
+def _answered(document: Document) -> frozenset[int]:
+    """Admission that answers with a directive: the rule on that says what to write instead."""
     words = (finding for finding in document.findings if isinstance(finding, OldWord))
-    return frozenset(id(word.parent) for word in words if word.code.startswith(REPLACED))
+    return frozenset(id(word.parent) for word in words if word.code == MISPLACED)
 
 
 def _missing(document: Document) -> Iterator[tuple[Mapping, Shape, Field]]:
