@@ -1,12 +1,14 @@
 """Places inside scalars of every style, and edits there that read back as they were meant."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.playbook.diagnostics import Edit, Span
 from noetl.playbook.edits import apply_edits
-from noetl.playbook.positions import locate, position, replace_in_scalar
+from noetl.playbook.positions import DECODED_CHARS_MAX, locate, position, replace_in_scalar
 from noetl.playbook.source import Scalar, Source, Style, read_source
 from tests.playbook.trees import BOOK, mutated_books, read, scalar_of, scalars_of
 
@@ -85,6 +87,25 @@ def test_what_cannot_be_told_is_the_whole_scalar(text: str, start: int, end: int
     found = locate(source, scalar, start, end)
     assert (found.start, found.end, found.exact) == (scalar.start, scalar.end, False)
     assert replace_in_scalar(source, scalar, start, end, "x") is None
+
+
+def test_a_very_long_scalar_that_has_to_be_decoded_is_located_as_a_whole() -> None:
+    source = read(f"a: |\n  {'x' * DECODED_CHARS_MAX}\n")
+    scalar = scalar_of(source, "a")
+    assert locate(source, scalar, 0, 1).exact is False
+    assert replace_in_scalar(source, scalar, 0, 1, "y") is None
+
+
+@pytest.mark.serial
+def test_many_places_in_one_long_scalar_are_found_in_linear_time() -> None:
+    source = read("a: |\n" + "  word {{ name }}\n" * 3_000)
+    scalar = scalar_of(source, "a")
+    began = time.perf_counter()
+    for start in range(0, len(scalar.text) - 10, len("word {{ name }}\n")):
+        edit = replace_in_scalar(source, scalar, start + 8, start + 12, "ctx.name")
+        assert edit is not None
+        assert source.text[edit.start : edit.end] == "name"
+    assert time.perf_counter() - began < 10
 
 
 def test_the_alias_of_a_key_has_no_inner_places() -> None:

@@ -1,6 +1,7 @@
 """Places inside scalars: from offsets into the decoded text to offsets into the file, and edits there."""
 
 import re
+from functools import lru_cache
 
 import msgspec
 import yaml
@@ -9,6 +10,9 @@ from noetl.playbook.decoding import Decoded, decode_block, decode_flow
 from noetl.playbook.diagnostics import Edit, Span
 from noetl.playbook.nodes import Scalar, Source, Style
 from noetl.playbook.scalars import escape_double, quote, resolve_plain
+
+DECODED_CHARS_MAX = 100_000
+"""A longer scalar that is not in the file as it is read is only located as a whole."""
 
 _BLOCK_BREAKS = frozenset("\n\u2028\u2029")
 _FIRST_RAW = re.compile("[\r\n\x85\u2028\u2029]( *)[^ \r\n\x85\u2028\u2029]")
@@ -45,6 +49,9 @@ def replace_in_scalar(source: Source, scalar: Scalar, start: int, end: int, new_
     place = locate(source, scalar, start, end)
     if not place.exact:
         return None
+    if scalar.style is not Style.PLAIN and _is_word(new_text) and _is_word(source.text[place.start : place.end]):
+        # A word for a word on one line changes neither quoting nor indentation.
+        return Edit(place.start, place.end, new_text)
     wanted = scalar.text[:start] + new_text + scalar.text[end:]
     match scalar.style:
         case Style.PLAIN:
@@ -53,6 +60,11 @@ def replace_in_scalar(source: Source, scalar: Scalar, start: int, end: int, new_
             return _edit_quoted(source, scalar, place, new_text, wanted)
         case _:
             return _edit_block(source, scalar, place, new_text, wanted)
+
+
+def _is_word(text: str) -> bool:
+    """Names, and names joined by dots."""
+    return text.isascii() and text.replace(".", "a").isidentifier()
 
 
 def _offsets(source: Source, scalar: Scalar, start: int, end: int) -> tuple[int, int] | None:
@@ -82,8 +94,11 @@ def _gap(scalar: Scalar, decoded: Decoded, at: int) -> tuple[int, int] | None:
     return scalar.start + offset, scalar.start + offset
 
 
+@lru_cache(maxsize=1)
 def _decoded(raw: str, scalar: Scalar) -> Decoded | None:
-    """The raw text decoded, if that gives what the parser gave."""
+    """The raw text decoded, if that gives what the parser gave. One scalar is often asked about many times."""
+    if len(raw) > DECODED_CHARS_MAX:
+        return None
     if scalar.style not in {Style.LITERAL, Style.FOLDED}:
         decoded = decode_flow(raw, scalar.style)
         return decoded if decoded.text == scalar.text else None
