@@ -33,8 +33,7 @@ def test_a_step_that_no_arc_leads_to_is_told() -> None:
         "    next: [{ step: lonely }]",
         "  - tool: { kind: noop }\n    next: { arcs: [{ step: lonely }] }",
         "  - step: start\n    tool: { kind: noop }",
-        "  - step: jumps\n    tool: { kind: noop, spec: { policy: { rules: [{ else: { then: "
-        "{ do: jump, to: x } } }] } } }",
+        "  - step: a\n    tool: { kind: noop, spec: { policy: { rules: [{ else: { then: { do: jump, to: x } } }] } } }",
         "  - step: twice\n    tool: [{ name: a, kind: noop }, { name: a, kind: noop }]",
     ],
 )

@@ -11,13 +11,21 @@ from noetl.playbook.rules.written import owners, title
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    readings = document.once(read_names)[Sense.TASK]
-    orders = {title(owner): _Order(owner.tool) for owner in owners(document)} if readings else {}
-    for reading in readings:
-        order = orders.get(reading.place.frame.title)
-        is_needed = not reading.use.site.is_guard and not reading.names[0].defaulted
-        if order is not None and is_needed and order.is_too_early(reading.place.task, reading.root):
-            yield _report(document, reading)
+    readings = [reading for reading in document.once(read_names)[Sense.TASK] if _needs_a_run(reading)]
+    if readings:
+        pipelines = {title(owner): owner.tool for owner in owners(document)}
+        orders: dict[str, _Order] = {}
+        for reading in readings:
+            frame = reading.place.frame.title
+            if frame not in orders:
+                orders[frame] = _Order(pipelines.get(frame, ()))
+            if orders[frame].is_too_early(reading.place.task, reading.root):
+                yield _report(document, reading)
+
+
+def _needs_a_run(reading: Reading) -> bool:
+    """A guard may ask for what is not there yet, and so may a template that has a default."""
+    return not reading.use.site.is_guard and not reading.names[0].defaulted
 
 
 class _Order:

@@ -30,10 +30,10 @@ def _check(document: Document, owner: Step | Block, level: Loop) -> Iterator[Dia
         yield RULE.at(key, message, "remove it, or write `mode: parallel` under the loop's `spec`")
         return
     written = _paths(document, owner)
-    spelling = Spelling(sorted(written))
-    for entry in entries(policy, "reduce"):
-        if entry.key.text not in written:
-            yield _report(entry.key, owner, spelling)
+    unwritten = [entry.key for entry in entries(policy, "reduce") if entry.key.text not in written]
+    if unwritten:
+        spelling = Spelling(sorted(written))
+        yield from (_report(key, owner, spelling) for key in unwritten)
 
 
 def _paths(document: Document, owner: Step | Block) -> set[str]:

@@ -22,11 +22,13 @@ def task_writes(document: Document) -> Mapping[str, Writes]:
 def writes_in(document: Document, owner: Step | Block) -> Writes:
     """What one run of the owner's pipeline may write, the blocks that it calls included."""
     by_title = document.once(task_writes)
-    found = {path: list(uses) for path, uses in by_title.get(title(owner), {}).items()}
-    blocks = document.playbook.workbook
-    for task in owner.tool:
-        called = blocks.get(str(task.fields.get("task"))) if task.kind == "workbook" else None
-        for path, uses in by_title.get(title(called), {}).items() if called is not None else ():
+    own = by_title.get(title(owner), {})
+    called = [task.fields.get("task") for task in owner.tool if task.kind == "workbook"]
+    if not called:
+        return own
+    found = {path: list(uses) for path, uses in own.items()}
+    for name in called:
+        for path, uses in by_title.get(f'workbook block "{name}"', {}).items():
             found.setdefault(path, []).extend(uses)
     return found
 
