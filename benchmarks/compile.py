@@ -81,7 +81,7 @@ TAIL = """\
 
 def main() -> int:
     options = _options()
-    small, large, rounds = (1_000, 4_000, 3) if options.quick else (1_000, 10_000, 5)
+    small, large, rounds = (1_000, 4_000, 4) if options.quick else (1_000, 10_000, 5)
     if options.profile:
         _profile(playbook(small))
         return 0
