@@ -124,9 +124,10 @@ def _started(cursor: Cursor, fact: TaskStarted) -> Cursor:
         runs={**frame.runs, fact.task: number},
         not_before=None,
     )
-    called = () if fact.call is None else (_entered(fact.call, fact.task_run_id),)
-    ctx = overlaid(cursor.ctx, fact.patch.ctx)
-    return Cursor((*cursor.frames[:-1], moved, *called), cursor.task_runs + 1, ctx)
+    frames = (*cursor.frames[:-1], moved)
+    if fact.call is not None:
+        frames = (*frames, _entered(fact.call, fact.task_run_id))
+    return Cursor(frames, cursor.task_runs + 1, overlaid(cursor.ctx, fact.patch.ctx))
 
 
 def _entered(call: Call, task_run_id: str) -> Frame | Turn:
@@ -219,7 +220,10 @@ def _turn_ended(cursor: Cursor, fact: IterationDone | IterationFailed) -> Cursor
 
 def frame_of(cursor: Cursor, fact: TaskDone) -> Frame | None:
     """The frame in which the task stands: below those of the block it called."""
-    frame = next((each for each in reversed(cursor.frames) if each.call != fact.task_run_id), None)
+    depth = len(cursor.frames) - 1
+    while depth >= 0 and cursor.frames[depth].call == fact.task_run_id:
+        depth -= 1
+    frame = cursor.frames[depth] if depth >= 0 else None
     return frame if isinstance(frame, Frame) else None
 
 

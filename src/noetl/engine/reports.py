@@ -11,7 +11,7 @@ from noetl.engine import events as e
 from noetl.engine.commands import Rejection, Reported
 from noetl.engine.cursor import Cursor, Frame, WorkerFact, apply, frame_of, start
 from noetl.engine.loops import loop_under
-from noetl.engine.output import Output, Status
+from noetl.engine.output import NOTHING, Output, Status
 from noetl.engine.pipeline import kind_of
 from noetl.engine.program import Program
 from noetl.engine.view import LoopView, RunView
@@ -27,17 +27,26 @@ def taken(program: Program, run: RunView, facts: Sequence[Reported]) -> list[e.F
     return play.facts
 
 
+class _Place:
+    """A pipeline that the report speaks of, as it stands after the facts so far. `loop` is the one around it."""
+
+    __slots__ = ("cursor", "is_parked", "loop")
+
+    def __init__(self, cursor: Cursor, loop: LoopView | None, *, is_parked: bool = False) -> None:
+        self.cursor = cursor
+        self.loop = loop
+        self.is_parked = is_parked
+
+
 class _Play:
-    """A report being played through. `cursors` and `counts` lay over what the state holds."""
+    """A report being played through. `places` lay over what the state holds; one that has ended is None there."""
 
     def __init__(self, program: Program, run: RunView) -> None:
         self.program = program
         self.run = run
         self.facts: list[e.Fact] = []
-        self.cursors: dict[e.Path, Cursor | None] = {}
-        self.parked: set[e.Path] = set()
+        self.places: dict[e.Path, _Place | None] = {}
         self.opened: dict[e.Path, int] = {}
-        self.ended: set[e.Path] = set()
         self.step: dict[e.Path, e.Values] = {}
         self.is_started = run.is_started
         self.is_over = run.boundary is not None
@@ -46,6 +55,8 @@ class _Play:
         if self.is_over:
             return False
         match fact:
+            case e.TaskStarted() | e.TaskDone() | e.TaskWaiting():
+                return self.pipeline_fact(fact)
             case e.StepStarted():
                 return self.step_started(fact)
             case e.StepDone() | e.StepFailed():
@@ -64,7 +75,7 @@ class _Play:
         return fits
 
     def step_ended(self, fact: e.StepDone | e.StepFailed) -> bool:
-        end = self.end_of(())
+        end = self.end_of(self.place(()))
         wanted = Status.OK if isinstance(fact, e.StepDone) else Status.ERROR
         if end is None or end.status is not wanted:
             return False
@@ -77,7 +88,7 @@ class _Play:
         if loop is None or not self.has_room(loop, fact.path):
             return False
         carried = self.step.get(loop.path, loop.step) if loop.mode is LoopMode.SEQUENTIAL else {}
-        self.cursors[fact.path] = start(carried)
+        self.places[fact.path] = _Place(start(carried), loop)
         self.opened[loop.path] = self.opened.get(loop.path, 0) + 1
         self.facts.append(fact)
         return True
@@ -88,81 +99,71 @@ class _Play:
         is_leaf = loop.level + 1 == len(self.program.steps[self.run.step].levels)
         if not is_leaf or not 0 <= index < loop.count or loop.failure is not None:
             return False
-        if self.cursor(path) is not None or index in loop.ended or path in self.ended:
+        if index in loop.live or index in loop.ended or path in self.places:
             return False
         return len(loop.live) + self.opened.get(loop.path, 0) < loop.max_in_flight
 
     def iteration_ended(self, fact: e.IterationDone | e.IterationFailed) -> bool:
-        end = self.end_of(fact.path)
+        place = self.place(fact.path)
+        end = self.end_of(place)
         wanted = Status.OK if isinstance(fact, e.IterationDone) else Status.ERROR
-        loop = loop_under(self.run, fact.path[:-1]) if fact.path else None
-        cursor = self.cursor(fact.path)
-        if end is None or end.status is not wanted or loop is None or cursor is None:
+        if place is None or place.loop is None or end is None or end.status is not wanted:
             return False
-        self.cursors[fact.path] = None
-        self.ended.add(fact.path)
-        self.opened[loop.path] = self.opened.get(loop.path, 0) - 1
+        self.places[fact.path] = None
+        self.opened[place.loop.path] = self.opened.get(place.loop.path, 0) - 1
         if isinstance(fact, e.IterationDone):
-            self.iteration_done(fact, loop, cursor, end)
+            self.iteration_done(fact, place.loop, place.cursor, end)
         else:
             self.facts.append(msgspec.structs.replace(fact, output=end))
         return True
 
     def iteration_done(self, fact: e.IterationDone, loop: LoopView, cursor: Cursor, end: Output) -> None:
-        carried = cursor.frames[0].step if loop.mode is LoopMode.SEQUENTIAL else {}
+        is_sequential = loop.mode is LoopMode.SEQUENTIAL
+        carried = cursor.frames[0].step if is_sequential else {}
         self.step[loop.path] = carried
-        self.facts.append(msgspec.structs.replace(fact, output=end, ctx=cursor.ctx, step=carried, reduced={}))
-        if loop.mode is LoopMode.SEQUENTIAL and not loop.path and cursor.ctx:
+        self.facts.append(e.IterationDone(fact.step_run_id, fact.path, end, cursor.ctx, {}, carried))
+        if is_sequential and not loop.path and cursor.ctx:
             origin = e.PatchOrigin(f"workflow/{self.run.step}/tool", self.run.id, None, fact.path)
             self.facts.append(e.CtxPatched(cursor.ctx, origin))
 
     def pipeline_fact(self, fact: WorkerFact) -> bool:
-        cursor = self.cursor(fact.path)
-        if cursor is None or self.is_parked(fact.path) or not _fits(cursor, fact):
+        place = self.place(fact.path)
+        if place is None or place.is_parked or not _fits(place.cursor, fact):
             return False
-        self.cursors[fact.path] = apply(
-            cursor, fact, self.program.playbook.dialect, kind_of(self.program, self.run.step, cursor, fact)
-        )
+        kind = kind_of(self.program, self.run.step, place.cursor, fact)
+        place.cursor = apply(place.cursor, fact, self.program.playbook.dialect, kind)
         self.facts.append(fact)
-        if isinstance(fact, e.TaskWaiting):
-            self.parked.add(fact.path)
-        elif isinstance(fact, e.TaskStarted | e.TaskDone):
-            self.ctx_change(fact)
+        match fact:
+            case e.TaskWaiting():
+                place.is_parked = True
+            case e.TaskStarted() | e.TaskDone() if not fact.path and fact.patch.ctx:
+                self.ctx_change(fact)
         return True
 
     def ctx_change(self, fact: e.TaskStarted | e.TaskDone) -> None:
         """Outside a loop every write is known at once; inside, it waits for the end of the iteration."""
-        if fact.path or not fact.patch.ctx:
-            return
         origin = e.PatchOrigin(f"workflow/{self.run.step}/tool/{fact.task}", self.run.id, fact.task_run_id)
         self.facts.append(e.CtxPatched(fact.patch.ctx, origin))
 
-    def cursor(self, path: e.Path) -> Cursor | None:
-        if path in self.cursors:
-            return self.cursors[path]
-        if not path:
-            return self.run.cursor
-        loop = loop_under(self.run, path[:-1])
-        iteration = loop.live.get(path[-1]) if loop is not None else None
-        return iteration.cursor if iteration is not None else None
+    def place(self, path: e.Path) -> _Place | None:
+        """The pipeline at a path, or None where none is in flight."""
+        if path in self.places:
+            return self.places[path]
+        loop = loop_under(self.run, path[:-1]) if path else None
+        holder = self.run if not path else loop.live.get(path[-1]) if loop is not None else None
+        if holder is None or holder.cursor is None:
+            return None
+        found = _Place(holder.cursor, loop, is_parked=holder.is_parked)
+        self.places[path] = found
+        return found
 
-    def is_parked(self, path: e.Path) -> bool:
-        if path in self.parked:
-            return True
-        if not path:
-            return self.run.is_parked
-        loop = loop_under(self.run, path[:-1])
-        iteration = loop.live.get(path[-1]) if loop is not None else None
-        return iteration is not None and iteration.is_parked
-
-    def end_of(self, path: e.Path) -> Output | None:
+    def end_of(self, place: _Place | None) -> Output | None:
         """The output of a pipeline that has ended: by a directive, or past its last task."""
-        cursor = self.cursor(path)
-        frame = cursor.top if cursor is not None else None
-        if not isinstance(frame, Frame) or frame.call or self.is_parked(path):
+        frame = place.cursor.top if place is not None and not place.is_parked else None
+        if not isinstance(frame, Frame) or frame.call:
             return None
         if frame.end is None and frame.pc >= len(self.program.pipeline(self.run.step).tasks):
-            return frame.output or Output()
+            return frame.output or NOTHING
         return frame.end
 
 

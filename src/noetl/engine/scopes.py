@@ -37,8 +37,10 @@ def patched(scope: Values, patch: Values) -> dict[str, object]:
     return result
 
 
-def overlaid(first: Values, second: Values) -> dict[str, object]:
+def overlaid(first: Values, second: Values) -> Values:
     """One patch that does what the first and then the second would do."""
+    if not first or not second:
+        return first or second
     kept = {path: value for path, value in first.items() if not any(_is_inside(path, newer) for newer in second)}
     return kept | dict(second)
 
