@@ -12,9 +12,11 @@ from noetl.playbook import shape
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.root import PLAYBOOK
 from noetl.playbook.grammar.tasks import SUGAR
+from noetl.playbook.grammar.workflow import STEP
 from noetl.playbook.nodes import Mapping
 from noetl.playbook.shape import Shape, Type
 from noetl.playbook.structure import UnknownKey
+from noetl.playbook.tree import shorten
 from noetl.playbook.vocabulary import Vocabulary
 
 ADVICE_MAX = 500
@@ -76,6 +78,9 @@ SYNONYMS = {
     "statement": ("command",),
     "source": ("code", "script"),
     "cmd": ("script",),
+    "script": ("code",),
+    "code": ("script",),
+    "do": ("tool",),
     "connection": ("dsn",),
     "playbook": ("path",),
     "block": ("task",),
@@ -83,17 +88,24 @@ SYNONYMS = {
 }
 """What people call things elsewhere, and what they may mean here."""
 
+HINTS = {
+    "retry": "to run a task again write a rule under its `spec.policy.rules`:\n"
+    "- when: \"{{ output.status == 'error' }}\"\n  then: { do: retry, attempts: 3 }",
+}
+
 
 class Advice(msgspec.Struct, frozen=True):
     """`word` may replace the key; `place` says where the key belongs; `under` is the key beside it that would hold it.
 
-    `is_near`: the word is a matter of spelling, so the key can be replaced without asking.
+    `is_near`: the word is a matter of spelling, so the key can be replaced without asking. `hint` says more than the
+    keys that are possible.
     """
 
     word: str | None = None
     place: str | None = None
     under: str | None = None
     is_near: bool = False
+    hint: str | None = None
 
 
 NONE = Advice()
@@ -121,15 +133,29 @@ def meant(document: Document) -> frozenset[tuple[int, str]]:
 
 def _advise(finding: UnknownKey, places: "_Places") -> Advice:
     key, parent = finding.key.text, finding.parent
+    if _is_labelled_step(finding):
+        return Advice(under="step", hint=f"write `- step: {shorten(key)}` and the step's keys below it")
+    if key in HINTS:
+        return Advice(hint=HINTS[key])
     free = [word for word in finding.shape.words if parent.get(word) is None]
     synonym = next((word for word in SYNONYMS.get(key.lower(), ()) if word in free), None)
     if synonym is not None:
         return Advice(word=synonym)
-    moved = places.below(key, finding.shape, parent) or places.above(key, finding.shape)
+    moved = (
+        places.below(key, finding.shape, parent)
+        or places.beside(key, finding.shape)
+        or places.above(key, finding.shape)
+    )
     if moved is not None:
         return moved
     near = closest(key, free)
     return Advice(word=near, is_near=True) if near is not None else NONE
+
+
+def _is_labelled_step(finding: UnknownKey) -> bool:
+    """`- load:` with all keys of the step below it."""
+    value = finding.parent.get(finding.key.text)
+    return finding.shape is STEP and len(finding.parent.entries) == 1 and isinstance(value, Mapping)
 
 
 class _Places:
@@ -180,6 +206,15 @@ class _Places:
                 shown = " or ".join(f"`{path}`" for path in chosen)
                 return Advice(place=f"under {shown}", under=chosen[0].split(".")[0])
         return None
+
+    def beside(self, key: str, at: Shape) -> Advice | None:
+        """Which other kinds of task have the key, where `at` is a task or a part of one that has not."""
+        around = (at, self._parents.get(id(at)))
+        task = next((task for task in self._vocabulary.tasks.values() if any(task is place for place in around)), None)
+        if task is None or key in task.words:
+            return None
+        kinds = [kind.name for kind in self._vocabulary.kinds.values() if key in kind.fields]
+        return Advice(place=f"to tasks of kind {' or '.join(kinds)}") if kinds else None
 
     def above(self, key: str, at: Shape) -> Advice | None:
         """The nearest place around `at`, the whole playbook excepted, that has the key."""

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.kinds import Kind
+from noetl.playbook.nodes import Node
+from noetl.playbook.reading import child
 from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.fields import holders
 from noetl.playbook.rules.rule import Rule
@@ -44,9 +46,16 @@ def _report(task: WrittenTask, kind: Kind, group: tuple[str, ...]) -> Diagnostic
     owner = called(task.node, f"{kind.name} task")
     quoted = " nor ".join(f'"{name}"' for name in names)
     message = f"{owner} has {'neither ' if len(names) > 1 else 'no '}{quoted}"
+    below = [name for name in names if kind.is_callee and child(task.node.get("input"), name) is not None]
+    if below:
+        return RULE.at(_kind(task), message, f"move `{below[0]}` from `input` to the task: `input` is what it receives")
     place = "on the task" if kind.is_callee or "auth" in names else "under `input`"
     doc = kind.fields[names[0]].doc if names[0] in kind.fields else "The keychain entry or stored credential to use."
-    return RULE.at(task.node.get("kind") or task.node, message, f"add `{names[0]}` {place}: {doc}")
+    return RULE.at(_kind(task), message, f"add `{names[0]}` {place}: {doc}")
+
+
+def _kind(task: WrittenTask) -> Node:
+    return task.node.get("kind") or task.node
 
 
 RULE = Rule("NOE111", "missing-field", Severity.ERROR, check)

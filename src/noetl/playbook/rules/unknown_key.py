@@ -24,7 +24,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 
 def _report(finding: UnknownKey, known: Advice) -> Diagnostic:
-    key, possible = finding.key, _possible(finding.shape.words)
+    key, possible = finding.key, known.hint or _possible(finding.shape.words)
     message = f'unknown key "{shorten(key.text)}" in {finding.shape.title}'
     if _is_label(finding):
         return RULE.at(key, message, f"to name the task write `name: {key.text}`")

@@ -62,8 +62,9 @@ def step_names(document: Document) -> list[str]:
 def unclear_names(document: Document) -> frozenset[str]:
     """Texts in steps without a usable name: one of them is likely meant as the name."""
     nameless = (node for node in mappings(document.root, "workflow") if not text(node, "step"))
-    values = (entry.value for node in nameless for entry in node.entries)
-    return frozenset(value.text for value in values if isinstance(value, Scalar))
+    entries = [entry for node in nameless for entry in node.entries]
+    values = {entry.value.text for entry in entries if isinstance(entry.value, Scalar)}
+    return frozenset(values | {entry.key.text for entry in entries if isinstance(entry.value, Mapping)})
 
 
 def _written(document: Document, owner: Step | Block, task: Task, labels: dict[int, Scalar]) -> WrittenTask:

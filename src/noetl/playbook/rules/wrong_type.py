@@ -23,6 +23,7 @@ FLAGS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "f
 SHORTHANDS = {
     "next": "write\nnext:\n  arcs:\n    - step: {}",
     "tool": "write `kind: {}`",
+    "metadata": "write `metadata: {{ name: {0}, path: {0} }}`",
     "executor": "write `executor: {{ profile: {} }}`",
     "loop": "write\nloop:\n  in: {}\n  iterator: item",
     "arcs": "write `- step: {}`",
@@ -36,6 +37,8 @@ EXAMPLES = {
     "workflow": "write a list of steps, each of which begins with `- step: name`",
     "arcs": "write a list of arcs, each of which begins with `- step: name`",
 }
+
+LISTS = {"loop": "put the list under `in`, and name an element of it by `iterator`"}
 
 EMPTY = {"else": "indent what belongs to it below `else`"}
 
@@ -110,7 +113,7 @@ def _hint(node: Sequence | Mapping, type_: shape.Type, name: str) -> str | None:
     if isinstance(node, Mapping) and takes_list:
         return EXAMPLES.get(name, "begin each item with `- `")
     if isinstance(node, Sequence) and not takes_list and expected(type_) == "a mapping":
-        return "write `key: value` without the dash"
+        return LISTS.get(name, "write `key: value` without the dash")
     return None
 
 
