@@ -84,9 +84,12 @@ class Cursor(msgspec.Struct, frozen=True):
         return self.frames[-1]
 
 
+_FRESH = Cursor()
+
+
 def start(step: Values) -> Cursor:
     """The cursor of a step run, or of an iteration, that has not begun. A sequential loop hands `step` on."""
-    return Cursor((Frame(step=step),))
+    return Cursor((Frame(step=step),)) if step else _FRESH
 
 
 def apply(cursor: Cursor, fact: WorkerFact, dialect: Dialect, kind: str) -> Cursor:
@@ -137,12 +140,10 @@ def _entered(call: Call, task_run_id: str) -> Frame | Turn:
 
 
 def _done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor:
-    frames = list(cursor.frames)
-    while frames[-1].call == fact.task_run_id:
-        frames.pop()
-    frames[-1] = _after(_patched(_frame(frames[-1]), fact.patch), fact, dialect, kind)
+    depth = _depth_of(cursor, fact)
+    after = _after(_patched(_frame(cursor.frames[depth]), fact.patch), fact, dialect, kind)
     spent = cursor.task_runs if fact.ran else cursor.task_runs + 1
-    return Cursor(tuple(frames), spent, overlaid(cursor.ctx, fact.patch.ctx))
+    return Cursor((*cursor.frames[:depth], after), spent, overlaid(cursor.ctx, fact.patch.ctx))
 
 
 def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
@@ -220,11 +221,16 @@ def _turn_ended(cursor: Cursor, fact: IterationDone | IterationFailed) -> Cursor
 
 def frame_of(cursor: Cursor, fact: TaskDone) -> Frame | None:
     """The frame in which the task stands: below those of the block it called."""
-    depth = len(cursor.frames) - 1
-    while depth >= 0 and cursor.frames[depth].call == fact.task_run_id:
-        depth -= 1
-    frame = cursor.frames[depth] if depth >= 0 else None
+    frame = cursor.frames[_depth_of(cursor, fact)]
     return frame if isinstance(frame, Frame) else None
+
+
+def _depth_of(cursor: Cursor, fact: TaskDone) -> int:
+    """Blocks called by the task stand above it; the bottom frame is called by none."""
+    depth = len(cursor.frames) - 1
+    while depth > 0 and cursor.frames[depth].call == fact.task_run_id:
+        depth -= 1
+    return depth
 
 
 def _frame(frame: Frame | Turn) -> Frame:
