@@ -257,18 +257,21 @@ class _Author:
         return _alternative(its.when, {"then": self._then(its.then)}, is_else=its.is_else)
 
     def _then(self, its: Then) -> Data:
-        return self._object(
-            do=str(its.do), to=its.to, set=self._set(its.set), **(self._retry(its) if its.do is Directive.RETRY else {})
-        )
+        return self._object(do=str(its.do), to=its.to, set=self._set(its.set), **self._retry(its))
 
     def _retry(self, its: Then) -> Data:
-        return self._object(
-            attempts=self._unless_default(its.attempts, 3),
-            backoff=self._unless_default(str(its.backoff), Backoff.NONE),
-            delay=self._unless_default(its.delay, 1.0),
-            max_delay=its.max_delay,
-            jitter=its.jitter,
-        )
+        """Options of a retry. Beside another directive they are stray: kept where they are, never added."""
+        options = {
+            "attempts": (its.attempts, 3),
+            "backoff": (str(its.backoff), Backoff.NONE),
+            "delay": (its.delay, 1.0),
+        }
+        written = {
+            word: value
+            for word, (value, default) in options.items()
+            if value != default or (its.do is Directive.RETRY and happens(self.choices, 4))
+        }
+        return written | self._object(max_delay=its.max_delay, jitter=its.jitter)
 
     def _set(self, its: Mapping[str, object]) -> object:
         """Flat paths, or the scope as a mapping of its own."""

@@ -32,10 +32,10 @@ from tests.generators.choices import Seeded
 from tests.generators.playbooks import playbook
 from tests.generators.settings import Features
 from tests.generators.writer import to_yaml
+from tests.playbook.golden_playbooks import golden_playbooks
 from tests.playbook.mutations import spoiled
 from tests.playbook.plain_values import plain
 
-ROOT = Path(__file__).parents[2]
 CPU_S_MAX = 2.0
 """For one input, all checks together."""
 
@@ -87,11 +87,9 @@ def campaign(seed: int, count: int, say: Callable[[str], None]) -> Iterator[Fail
 
 def base_texts(seed: int) -> list[str]:
     """Playbooks of all dialects: the golden files, the examples, and generated ones."""
-    folders = (ROOT / "tests" / "golden", ROOT / "examples")
-    files = [path for folder in folders for path in sorted(folder.rglob("*.yaml"))]
     small = Features(steps_max=3, tasks_max=2, nesting_max=1)
     generated = [to_yaml(playbook(Seeded(seed + n), small), Seeded(seed + n) if n % 2 else None) for n in range(60)]
-    return [path.read_bytes().decode("utf-8", "replace") for path in files] + generated
+    return [path.read_bytes().decode("utf-8", "replace") for path in golden_playbooks()] + generated
 
 
 def complaint_about(data: bytes) -> str | None:

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
@@ -11,6 +12,7 @@ from tests.generators.choices import Choices, Seeded, Simplest
 from tests.generators.playbooks import playbooks
 from tests.generators.settings import Features
 from tests.generators.writer import to_yaml
+from tests.playbook.golden_playbooks import canonical_playbooks
 from tests.playbook.plain_values import plain_values
 
 VALIDATOR = Draft7Validator(json_schema())
@@ -40,6 +42,12 @@ def test_a_playbook_written_in_any_spelling_compiles_to_itself(playbook: Playboo
     assert found == meant
     assert found.digest == meant.digest
     assert decode(encode(found)) == found
+
+
+@pytest.mark.parametrize(("name", "playbook"), canonical_playbooks().items())
+def test_a_golden_playbook_survives_being_written_anew(name: str, playbook: Playbook) -> None:
+    for style in (Simplest(), Seeded(len(name))):
+        assert encode(model(to_yaml(playbook, style))) == encode(playbook)
 
 
 @settings(max_examples=60)

@@ -14,9 +14,9 @@ from noetl.playbook.schema import json_schema
 from noetl.playbook.shape import Field, Text
 from noetl.playbook.source import read_source
 from noetl.playbook.vocabulary import Vocabulary
+from tests.playbook.golden_playbooks import golden_playbooks
 from tests.playbook.plain_values import plain_values
 
-ROOT = Path(__file__).parents[2]
 SCHEMA = json_schema()
 VALIDATOR = Draft7Validator(SCHEMA)
 
@@ -61,14 +61,12 @@ NOT_CAUGHT = frozenset(BEFORE_VALUES + COUNTING + NAMES + SCOPES + TEMPLATES)
 """Errors that it cannot: of the text before there are values, keys in two places, names, and what templates say."""
 
 
-def playbooks() -> list[Path]:
-    folders = [ROOT / "tests" / "golden" / "rules", ROOT / "tests" / "golden" / "seeds", ROOT / "examples"]
-    return [path for folder in folders for path in sorted(folder.rglob("*.yaml")) if _has_values(path)]
-
-
-def _has_values(path: Path) -> bool:
+def has_values(path: Path) -> bool:
     source, _ = read_source(path.read_bytes(), path.name)
     return source.complete and source.root is not None
+
+
+PLAYBOOKS = [path for path in golden_playbooks() if has_values(path)]
 
 
 def errors(text: bytes | str) -> list[str]:
@@ -137,7 +135,7 @@ def test_every_key_is_described() -> None:
     assert undescribed == []
 
 
-@pytest.mark.parametrize("path", playbooks(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PLAYBOOKS, ids=lambda path: path.stem)
 def test_the_schema_accepts_what_the_compiler_accepts_and_refuses_what_it_can_see(path: Path) -> None:
     compilation = compile_playbook(path.read_bytes(), path.name)
     found = {diagnostic.code for diagnostic in compilation.diagnostics if diagnostic.severity is Severity.ERROR}
@@ -155,7 +153,7 @@ def test_of_every_error_it_is_known_whether_a_schema_can_see_it() -> None:
 
 @pytest.mark.parametrize("code", sorted(CAUGHT))
 def test_an_error_that_a_schema_can_see_is_in_a_golden_file(code: str) -> None:
-    assert any(path.stem.startswith(code) for path in playbooks())
+    assert any(path.stem.startswith(code) for path in PLAYBOOKS)
 
 
 @pytest.mark.parametrize(
