@@ -15,7 +15,21 @@ SCOPE_TYPES = {
     "dict": ("d", "o", "d2"),
     "none": ("n",),
 }
-WORDS = ("alpha", "Beta beta", "  gamma ", "", "a-b_c", "ÄÖ ß", "x" * 30, "one two  three\nfour", "10", "3.5", "-7", "Zed", "<a&b>'\"")
+WORDS = (
+    "alpha",
+    "Beta beta",
+    "  gamma ",
+    "",
+    "a-b_c",
+    "ÄÖ ß",
+    "x" * 30,
+    "one two  three\nfour",
+    "10",
+    "3.5",
+    "-7",
+    "Zed",
+    "<a&b>'\"",
+)
 
 CENTERS = ("", "10", "3", "31")
 TRUNCATES = ("8", "8, true", "8, true, '~'", "9, false, '..', 0", "5, leeway=0")
@@ -24,7 +38,27 @@ TRIMS = ("chars=' a'", "'ab'")
 JOINS = ("", "', '", "d='-'")
 PADDINGS = ("zfill(6)", "ljust(9)", "rjust(9, '.')", "center(9)", "removeprefix('a')", "casefold()")
 SELECTIONS = ("'odd'", "'even'", "'gt', 1", "'==', 2", "'in', [1, 7]", "")
-SPLITS = ("split()", "split(' ')", "split(' ', 1)", "split('b')", "splitlines()", "rsplit(' ', 1)", "partition('b') | list")
+SPLITS = (
+    "split()",
+    "split(' ')",
+    "split(' ', 1)",
+    "split('b')",
+    "splitlines()",
+    "rsplit(' ', 1)",
+    "partition('b') | list",
+)
+
+TEXT_FILTERS = ("upper", "lower", "capitalize", "title", "trim", "string", "reverse", "urlencode", "e", "escape")
+TEXT_METHODS = ("upper()", "lower()", "strip()", "lstrip()", "rstrip()", "title()", "capitalize()", "swapcase()")
+TEXT_PREDICATES = ("isdigit", "isalpha", "isupper", "islower", "isspace", "isalnum", "istitle")
+KINDS = ("none", "number", "string", "mapping", "boolean", "true", "false", "integer", "float")
+NUMBER_TESTS = ("odd", "even", "divisibleby 3", "divisibleby(2)", "gt 3", "eq(1)", "ne 2", "le 5", "in [1, 2]")
+PATHS = ("missing", "o.missing", "o.n", "d.a.b.c", "s", "li[0]", "li[77]")
+ORDERS = ("id", "name", "name,id", "on,id")
+BY_ATTRIBUTE = ("selectattr", "rejectattr")
+COMPARED = ("gt", "eq", "lessthan", "!=")
+LOOP_STATE = "{{ loop.index }}/{{ loop.length }}"
+PAIR = "{{ k }}={{ v }}{{ loop.first }}{{ loop.last }}"
 
 
 def scope_of(random: Random) -> dict[str, object]:
@@ -65,12 +99,14 @@ class Corpus:
         return self.random.choice(options)
 
     def expression(self, depth: int = 3) -> str:
-        return self.of(self.choice("int", "float", "str", "bool", "list", "texts", "rows", "dict", "none", "any"), depth)
+        return self.of(
+            self.choice("int", "float", "str", "bool", "list", "texts", "rows", "dict", "none", "any"), depth
+        )
 
     def of(self, kind: str, depth: int) -> str:
         if self.random.random() < 0.04:
             kind = self.random.choice((*SCOPE_TYPES, "any"))
-        if kind == "any" or kind == "none":
+        if kind in ("any", "none"):
             return self._any(depth)
         if depth <= 0 or self.random.random() < 0.2:
             return self._leaf(kind)
@@ -107,7 +143,9 @@ class Corpus:
             return self._leaf(self.random.choice(tuple(SCOPE_TYPES)))
         kinds = ("int", "float", "str", "bool", "list", "texts", "rows", "dict")
         a, b = (self.of(self.random.choice(kinds), depth - 1) for _ in range(2))
-        path = self.choice("o.missing", "missing", "d.zz.y", "s", "n", "o.s", "li[0]", "li[50]", "d['a']", "rows[-1]['name']")
+        path = self.choice(
+            "o.missing", "missing", "d.zz.y", "s", "n", "o.s", "li[0]", "li[50]", "d['a']", "rows[-1]['name']"
+        )
         return self.choice(
             f"({a}) if {self.of('bool', depth - 1)} else {b}",
             f"{path} | default({a})",
@@ -184,7 +222,7 @@ class Corpus:
             f"{a} ~ {self.of('any', depth)}",
             f"{a} ~ {b} ~ {scalar}",
             f"{a} * {self.choice('0', '2', '3', '-1')}",
-            f"{a} | {self.choice('upper', 'lower', 'capitalize', 'title', 'trim', 'string', 'reverse', 'urlencode', 'e', 'escape')}",
+            f"{a} | {self.choice(*TEXT_FILTERS)}",
             f"{scalar} | {self.choice('upper', 'string', 'trim', 'title')}",
             f"{a} | center({self.choice(*CENTERS)})",
             f"{a} | replace({leaf}, {self._leaf('str')})",
@@ -195,16 +233,16 @@ class Corpus:
             f"{seq} | join({self.choice(*JOINS, leaf)})",
             f"{self.of('rows', depth)} | join(', ', attribute='name')",
             f"{leaf}[{self.choice('0', '-1', '1:3', ':2', '::-1', '1:', '5', '::2')}]",
-            f"{leaf}.{self.choice('upper()', 'lower()', 'strip()', 'lstrip()', 'rstrip()', 'title()', 'capitalize()', 'swapcase()')}",
+            f"{leaf}.{self.choice(*TEXT_METHODS)}",
             f"{leaf}.{self.choice(*PADDINGS)}",
             f"{leaf}.replace('a', 'b')",
             f"', '.join({self._leaf('texts')})",
             f"'%s and %s' | format({scalar}, {b})",
             f"'%05d|%x|%5.2f' | format({self._leaf('int')}, 255, {self._leaf('float')})",
             f"'%(a)s-%(b)s' | format(a={scalar}, b=1)",
-            f"'%s:%s' % ({leaf}, {self._leaf('int')})",
-            f"'%s' % {self._leaf('int')}",
-            f"'%-6s|%+d|%g%%' % ({leaf}, {self._leaf('int')}, {self._leaf('float')})",
+            f"('%s:%s' % ({leaf}, {self._leaf('int')}))",
+            f"('%s' % {self._leaf('int')})",
+            f"('%-6s|%+d|%g%%' % ({leaf}, {self._leaf('int')}, {self._leaf('float')}))",
             f"{self.of('dict', depth)} | urlencode",
         )
 
@@ -230,13 +268,13 @@ class Corpus:
             f"{b} {self.choice('in', 'not in')} ({b}, 1, 2)",
             f"{s} in ['a', 'alpha', {t}]",
             f"'a' in {self.of('dict', depth)}",
-            f"({thing}) is {self.choice('', 'not ')}{self.choice('none', 'number', 'string', 'mapping', 'boolean', 'true', 'false', 'integer', 'float')}",
+            f"({thing}) is {self.choice('', 'not ')}{self.choice(*KINDS)}",
             f"({thing}) is {self.choice('iterable', 'sequence')}",
-            f"{b} is {self.choice('odd', 'even', 'divisibleby 3', 'divisibleby(2)', 'gt 3', 'eq(1)', 'ne 2', 'le 5', 'in [1, 2]')}",
+            f"{b} is {self.choice(*NUMBER_TESTS)}",
             f"{s} is {self.choice('lower', 'upper')}",
-            f"{self.choice('missing', 'o.missing', 'o.n', 'd.a.b.c', 's', 'li[0]', 'li[77]')} is {self.choice('', 'not ')}{self.choice('defined', 'undefined')}",
+            f"{self.choice(*PATHS)} is {self.choice('', 'not ')}{self.choice('defined', 'undefined')}",
             f"{self._leaf('str')}.{self.choice('startswith', 'endswith')}({self._leaf('str')})",
-            f"{self._leaf('str')}.{self.choice('isdigit', 'isalpha', 'isupper', 'islower', 'isspace', 'isalnum', 'istitle')}()",
+            f"{self._leaf('str')}.{self.choice(*TEXT_PREDICATES)}()",
         )
 
     def _list(self, depth: int) -> str:
@@ -278,9 +316,9 @@ class Corpus:
     def _rows(self, depth: int) -> str:
         a = self.of("rows", depth)
         return self.choice(
-            f"{a} | sort(attribute='{self.choice('id', 'name', 'name,id', 'on,id')}'{self.choice('', ', reverse=true')})",
-            f"{a} | {self.choice('selectattr', 'rejectattr')}('{self.choice('on', 'id', 'name')}') | list",
-            f"{a} | {self.choice('selectattr', 'rejectattr')}('id', '{self.choice('gt', 'eq', 'lessthan', '!=')}', {self.of('int', depth)}) | list",
+            f"{a} | sort(attribute='{self.choice(*ORDERS)}'{self.choice('', ', reverse=true')})",
+            f"{a} | {self.choice(*BY_ATTRIBUTE)}('{self.choice('on', 'id', 'name')}') | list",
+            f"{a} | {self.choice(*BY_ATTRIBUTE)}('id', '{self.choice(*COMPARED)}', {self.of('int', depth)}) | list",
             f"{a} | selectattr('zz', '{self.choice('defined', 'undefined')}') | list",
             f"{a} | unique(attribute='{self.choice('id', 'name', 'on')}') | list",
             f"{a}[{self.choice('1:', ':1', '::-1')}]",
@@ -302,20 +340,22 @@ class Corpus:
 
     def _piece(self, depth: int) -> str:
         if depth <= 0 or self.random.random() < 0.35:
-            return self.choice("text ", " \n ", "{# note #}", "{#- note -#}", "}} %} ", "{% raw %}{{ x }}{% endraw %}", "a\tb")
+            return self.choice(
+                "text ", " \n ", "{# note #}", "{#- note -#}", "}} %} ", "{% raw %}{{ x }}{% endraw %}", "a\tb"
+            )
         left, right = self.choice("{{", "{{-", "{{ "), self.choice("}}", "-}}", " }}")
         begin, end = self.choice("{%", "{%-", "{%+"), self.choice("%}", "-%}", "+%}")
-        inner = self.template(depth - 1)
+        inner, condition, items = self.template(depth - 1), self.of("bool", 1), self.of("list", 1)
         return self.choice(
             f"{left} {self.expression(2)} {right}",
             f"{left} {self.expression(1)} {right}",
             f"{left} {self.of('bool', 1)}, i {right}",
-            f"{begin} if ({self.of('bool', 1)}) {end}{inner}{begin} else {end}no{begin} endif {end}",
-            f"{begin} if ({self.of('bool', 1)}) {end}1{begin} elif ({self.of('bool', 1)}) {end}{inner}{begin} endif {end}",
-            f"{begin} for q in {self.of('list', 1)} {end}{{{{ q }}}},{inner}{begin} endfor {end}",
-            f"{begin} for q in {self.of('list', 1)} if q > 1 {end}{{{{ loop.index }}}}/{{{{ loop.length }}}}{begin} else {end}none{begin} endfor {end}",
-            f"{begin} for k, v in {self.of('dict', 0)}.items() {end}{{{{ k }}}}={{{{ v }}}}{{{{ loop.first }}}}{{{{ loop.last }}}}{begin} endfor {end}",
-            f"{begin} for i in {self.of('list', 0)} {end}{begin} set s = i {end}{{{{ s }}}}{begin} endfor {end}{{{{ s }}}}",
+            f"{begin} if ({condition}) {end}{inner}{begin} else {end}no{begin} endif {end}",
+            f"{begin} if ({condition}) {end}1{begin} elif ({self.of('bool', 1)}) {end}{inner}{begin} endif {end}",
+            f"{begin} for q in {items} {end}{{{{ q }}}},{inner}{begin} endfor {end}",
+            f"{begin} for q in {items} if q > 1 {end}{LOOP_STATE}{begin} else {end}none{begin} endfor {end}",
+            f"{begin} for k, v in {self.of('dict', 0)}.items() {end}{PAIR}{begin} endfor {end}",
+            f"{begin} for i in {items} {end}{begin} set s = i {end}{{{{ s }}}}{begin} endfor {end}{{{{ s }}}}",
             f"{begin} set v = {self.expression(1)} {end}{inner}{{{{ v }}}}",
             f"{begin} set a, w = {self._leaf('int')}, 2 {end}{{{{ a + w }}}}",
             f"{begin} set v {end}{inner}{begin} endset {end}[{{{{ v | trim }}}}]",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from math import isfinite
 from random import Random
+from typing import Any
 
 import jinja2
 from jinja2 import StrictUndefined, nodes
@@ -34,7 +35,7 @@ class ChainedUndefined(StrictUndefined):
             raise AttributeError(name)
         return self
 
-    def __getitem__(self, key: object) -> "ChainedUndefined":
+    def __getitem__(self, key: object) -> "ChainedUndefined":  # type: ignore[override]
         return self
 
 
@@ -98,7 +99,21 @@ def environment() -> jinja2.Environment:
     return result
 
 
-LISTED = ("map", "select", "reject", "selectattr", "rejectattr", "reverse", "batch", "slice", "unique", "items", "list", "dictsort", "groupby")
+LISTED = (
+    "map",
+    "select",
+    "reject",
+    "selectattr",
+    "rejectattr",
+    "reverse",
+    "batch",
+    "slice",
+    "unique",
+    "items",
+    "list",
+    "dictsort",
+    "groupby",
+)
 """Filters that give iterators or tuples in Jinja2 and lists here."""
 
 
@@ -111,7 +126,7 @@ def listed(function: Callable[..., object]) -> Callable[..., object]:
     return call
 
 
-def defined(test: Callable[..., object]) -> Callable[..., object]:
+def defined(test: Any) -> Callable[..., object]:
     """A test to which undefined is an error."""
 
     def call(value: object, *arguments: object) -> object:
@@ -200,7 +215,7 @@ def is_intended(text: str, mine: object, other: object) -> bool:
     return any(words in text and reason in other for words, reason in LENIENT)
 
 
-STRICT = ("set v =", ".get(", "items", " in ")
+STRICT = ("set v =", ".get(", "int(", "attr(", "items", " in ")
 """Where Jinja2 carries undefined along or takes it for nothing, and we do not."""
 
 LENIENT = (
@@ -214,6 +229,8 @@ LENIENT = (
     ("unique", "unhashable"),
     # An element without the attribute does not pass a test.
     ("attr(", "has no attribute"),
+    # A test without an argument may be followed by `if` and `in`.
+    (" is ", "TemplateSyntaxError"),
     # A list behind % gives the values of the format.
     (" % ", "format string"),
 )

@@ -81,7 +81,22 @@ def test_each_mistake_is_found_where_it_stands(template: str, problems: list[tup
 
 
 @pytest.mark.parametrize(
-    "word", ["macro", "include", "import", "from", "extends", "block", "call", "filter", "do", "autoescape", "with", "trans", "break"]
+    "word",
+    [
+        "macro",
+        "include",
+        "import",
+        "from",
+        "extends",
+        "block",
+        "call",
+        "filter",
+        "do",
+        "autoescape",
+        "with",
+        "trans",
+        "break",
+    ],
 )
 def test_other_statements_are_refused_with_a_reason(word: str) -> None:
     problem = problem_of("{% " + word + " %}")

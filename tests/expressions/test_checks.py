@@ -68,7 +68,13 @@ def test_all_problems_of_one_expression_are_found_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "template", ["{{ a | map(attribute='x', default=1) }}", "{{ a | select }}", "{{ a | selectattr('x') }}", "{{ '%s' | format(1, 2) }}"]
+    "template",
+    [
+        "{{ a | map(attribute='x', default=1) }}",
+        "{{ a | select }}",
+        "{{ a | selectattr('x') }}",
+        "{{ '%s' | format(1, 2) }}",
+    ],
 )
 def test_what_fits_is_no_problem(template: str) -> None:
     assert problems_of(template) == []

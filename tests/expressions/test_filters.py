@@ -3,6 +3,13 @@ import pytest
 from noetl.expressions.filters import FILTERS, REFUSED_FILTERS
 from tests.expressions.values import message_of, value_of
 
+
+class Word(str):
+    """A text of the host that is more than text."""
+
+    __slots__ = ()
+
+
 ROWS = [
     {"id": 2, "name": "Bob", "at": {"city": "Rome"}},
     {"id": 1, "name": "ann", "at": {"city": "Oslo"}},
@@ -16,6 +23,7 @@ SCOPE = {
     "surrogate": "\ud800",
     "odd": object(),
     "lists": [[1], [1], [2]],
+    "word": Word("word"),
 }
 
 
@@ -34,7 +42,7 @@ SCOPE = {
         ("d | dictsort", [["A", 1], ["b", 2]]),
         ("d | dictsort(by='value', reverse=true)", [["b", 2], ["A", 1]]),
         ("d | dictsort(case_sensitive=true)", [["A", 1], ["b", 2]]),
-        ("\"<a>&'\" | e", "&lt;a&gt;&amp;&#39;"),
+        ('"<a>&\'" | e', "&lt;a&gt;&amp;&#39;"),
         ("[3, 4] | first", 3),
         ("d | first", "b"),
         ("'1.5' | float", 1.5),
@@ -123,6 +131,9 @@ SCOPE = {
         ("1 | default(nothing)", 1),
         ("rows | map(attribute='at.city', default='-') | list", ["Rome", "Oslo", "-"]),
         ("rows | map(attribute='id') | list", [2, 1, 2]),
+        ("['', 'a'] | map('default', 'x', true) | list", ["x", "a"]),
+        ("word | string", "word"),
+        ("[word] | string", "['word']"),
         ("lists | map(attribute=0) | list", [1, 1, 2]),
         ("['a', 'b'] | map('replace', 'a', 'z') | list", ["z", "b"]),
         ("['%(x)s'] | map('format', x=1) | list", ["1"]),

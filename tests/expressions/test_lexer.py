@@ -72,7 +72,7 @@ def test_a_text_stands_for_its_escapes(word: str, value: str) -> None:
 
 @pytest.mark.parametrize("word", [r"'\x4'", r"'\u12'", r"'\N{DASH}'", r"'\ud800'", r"'\UFFFFFFFF'"])
 def test_an_escape_that_is_no_character_is_refused(word: str) -> None:
-    with pytest.raises(ValueError, match="digits|character"):
+    with pytest.raises(ValueError, match=r"digits|character"):
         string_value(word)
 
 
@@ -87,5 +87,5 @@ def test_a_number_has_its_value(word: str, value: float) -> None:
 
 @pytest.mark.parametrize("word", ["010", "0xZZ", "1__0", "1e999", "9" * 500])
 def test_a_malformed_or_too_large_number_is_refused(word: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r".*"):
         number_value(word)

@@ -61,6 +61,7 @@ def test_a_method_has_its_value(expression: str, value: object) -> None:
         ("d.upper()", "expected text, found a mapping"),
         ("s.get('a')", "expected a mapping, found text"),
         ("1 .keys()", "expected a mapping, found a number"),
+        ("none.keys()", "expected a mapping, found null"),
         ("l.index(9)", "a list does not hold what index() looks for"),
         ("s.index('z')", "text does not hold what index() looks for"),
         ("s.center(9, 'ab')", "the fill character is one character"),

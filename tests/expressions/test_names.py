@@ -49,7 +49,10 @@ def test_every_name_is_found_in_the_order_of_the_text(template: str, found: list
     [
         ("{% set x = x %}{{ x }}", ["x"]),
         ("{% set x %}{{ y }}{% endset %}{{ x }}", ["y"]),
-        ("{% for x in xs if x > y %}{{ x }}{{ loop.index }}{{ z }}{% else %}{{ x }}{% endfor %}{{ x }}", ["xs", "y", "z", "x", "x"]),
+        (
+            "{% for x in xs if x > y %}{{ x }}{{ loop.index }}{{ z }}{% else %}{{ x }}{% endfor %}{{ x }}",
+            ["xs", "y", "z", "x", "x"],
+        ),
         ("{% for x in xs %}{% set y = 1 %}{{ y }}{% endfor %}{{ y }}", ["xs", "y"]),
         ("{% if a %}{% set x = 1 %}{% else %}{{ x }}{% endif %}{{ x }}", ["a", "x"]),
         ("{{ loop }}", ["loop"]),

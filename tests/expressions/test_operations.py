@@ -51,6 +51,8 @@ def test_arithmetic_has_its_value(expression: str, value: object) -> None:
         ("[1] == {'a': 1}", False),
         ("{'a': [1]} == {'a': [1]}", True),
         ("{'a': 1} == {'b': 1}", False),
+        ("{'a': 1} == {'a': 1, 'b': 1}", False),
+        ("[1, 2] == [1, 3]", False),
         ("{'a': 'x'} == {'a': 'y'}", False),
         ("{'a': 'x'} != {'a': 'y'}", True),
         ("d == {'a': 1}", True),

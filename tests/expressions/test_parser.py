@@ -89,7 +89,9 @@ def test_a_syntax_error_points_at_the_word(template: str, place: str) -> None:
     assert problems_of(template) == [("syntax", place)]
 
 
-@pytest.mark.parametrize("template", ["{{ (a)() }}", "{{ a[0]() }}", "{{ (a | upper)() }}", "{{ a | upper()() }}", "{{ a | upper () () }}"])
+@pytest.mark.parametrize(
+    "template", ["{{ (a)() }}", "{{ a[0]() }}", "{{ (a | upper)() }}", "{{ a | upper()() }}", "{{ a | upper () () }}"]
+)
 def test_only_listed_things_can_be_called(template: str) -> None:
     assert [kind for kind, _ in problems_of(template)] == ["function"]
 
@@ -124,7 +126,13 @@ def test_no_expression_is_too_deep_for_the_parser(expression: str) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["[" + "1, " * 2000 + "]", " ~ ".join(["1"] * 1000), " and ".join(["1"] * 1000), " == ".join(["1"] * 500), "1 + " * 90 + "1"],
+    [
+        "[" + "1, " * 2000 + "]",
+        " ~ ".join(["1"] * 1000),
+        " and ".join(["1"] * 1000),
+        " == ".join(["1"] * 500),
+        "1 + " * 90 + "1",
+    ],
 )
 def test_a_long_but_shallow_expression_is_fine(expression: str) -> None:
     template = parse("{{ " + expression + " }}")

@@ -57,10 +57,19 @@ def test_it_stands_in_text_only_where_it_has_one() -> None:
 def test_it_is_compared_by_its_text() -> None:
     assert holds("secret == 's3cret' and secret == other and secret != 'x'", SCOPE)
     assert holds("secret in ['a', secret] and ref == ref", SCOPE)
+    assert message_of("ref in ['a', thing]", SCOPE).startswith("this value can only be passed on whole")
     assert message_of("ref == 'a'", SCOPE).startswith("this value can only be passed on whole")
     assert holds("thing == thing and thing != 1 and ref", SCOPE)
 
 
 def test_no_python_attribute_is_reachable() -> None:
-    for expression in ("thing.__class__", "''.__class__", "[].__len__", "ref.read", "map.__init__", "(1).real", "map.ref.text"):
+    for expression in (
+        "thing.__class__",
+        "''.__class__",
+        "[].__len__",
+        "ref.read",
+        "map.__init__",
+        "(1).real",
+        "map.ref.text",
+    ):
         assert "has no" in message_of(expression, SCOPE)

@@ -20,8 +20,8 @@ OUTPUT = {"output", "outcome"}
         (Site.ARC_ARGS, SERVER | OUTPUT | {"step"}),
         (Site.TASK_INPUT, WORKER | {"keychain"}),
         (Site.WORKBOOK_INPUT, WORKER | {"keychain"}),
-        (Site.BEFORE_WHEN, WORKER),
-        (Site.BEFORE_SET, WORKER),
+        (Site.BEFORE_WHEN, WORKER | OUTPUT),
+        (Site.BEFORE_SET, WORKER | OUTPUT),
         (Site.RULE_WHEN, WORKER | OUTPUT),
         (Site.RULE_SET, WORKER | OUTPUT),
         (Site.TASK_SET, WORKER | OUTPUT),
@@ -39,12 +39,20 @@ def test_a_site_sees_its_words(site: Site, words: set[str]) -> None:
 
 def test_workers_see_tasks_and_iterators_and_all_but_the_keychain_see_steps() -> None:
     assert {site for site in Site if site.sees_tasks} == {site for site in Site if "_prev" in site.words}
-    assert {site for site in Site if site.sees_iterators} == {Site.LOOP_IN, *(site for site in Site if site.is_worker_side)}
+    assert {site for site in Site if site.sees_iterators} == {
+        Site.LOOP_IN,
+        *(site for site in Site if site.is_worker_side),
+    }
     assert {site for site in Site if not site.sees_steps} == {Site.KEYCHAIN_FIELD}
 
 
 def test_guards_are_the_whens() -> None:
-    assert {site for site in Site if site.is_guard} == {Site.ADMIT_WHEN, Site.ARC_WHEN, Site.BEFORE_WHEN, Site.RULE_WHEN}
+    assert {site for site in Site if site.is_guard} == {
+        Site.ADMIT_WHEN,
+        Site.ARC_WHEN,
+        Site.BEFORE_WHEN,
+        Site.RULE_WHEN,
+    }
     assert all(site.title for site in Site)
 
 

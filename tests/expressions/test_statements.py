@@ -2,6 +2,7 @@ import pytest
 
 from tests.expressions.values import failure, text_of
 
+CONDITIONAL = "{% set b %}{% if i == 1 %}{% set y = 1 %}{% endif %}{{ y is defined }}{% endset %}"
 SCOPE = {"x": "out", "list": [1, 2], "yes": True, "deep": {"a": 1}}
 
 
@@ -13,8 +14,11 @@ SCOPE = {"x": "out", "list": [1, 2], "yes": True, "deep": {"a": 1}}
         ("{% if yes %}{% set x = 1 %}{% endif %}{{ x }}", "1"),
         ("{% if not yes %}{% set x = 1 %}{% endif %}{{ x }}", "out"),
         ("{% set x = 1 %}{% for i in list %}{% set x = x + i %}{{ x }}{% endfor %}{{ x }}", "231"),
-        ("{% for i in list %}{% for j in list %}{{ loop.index }}{% endfor %}{{ loop.last }}{% endfor %}", "12False12True"),
-        ("{% for i in list %}{% set b %}{% if i == 1 %}{% set y = 1 %}{% endif %}{{ y is defined }}{% endset %}{{ b }}{% endfor %}", "TrueFalse"),
+        (
+            "{% for i in list %}{% for j in list %}{{ loop.index }}{% endfor %}{{ loop.last }}{% endfor %}",
+            "12False12True",
+        ),
+        ("{% for i in list %}" + CONDITIONAL + "{{ b }}{% endfor %}", "TrueFalse"),
         ("{% for c in 'ab' %}{{ c }}{{ loop.revindex }}{% endfor %}", "a2b1"),
         ("{% for k in deep %}{{ k }}{{ loop.index0 }}{{ loop.first }}{% endfor %}", "a0True"),
         ("{% for i in list if i > 5 %}{% else %}{{ x }}{% endfor %}", "out"),

@@ -9,7 +9,9 @@ def test_parsing_the_same_text_gives_the_same_template() -> None:
     assert parse("{{ a }}") is parse("{{ a }}")
 
 
-@pytest.mark.parametrize(("text", "answer"), [("{{ a }}", True), ("{% if a %}", True), ("{# a #}", True), ("{ a }", False), ("", False)])
+@pytest.mark.parametrize(
+    ("text", "answer"), [("{{ a }}", True), ("{% if a %}", True), ("{# a #}", True), ("{ a }", False), ("", False)]
+)
 def test_a_template_is_text_with_a_tag(text: str, answer: bool) -> None:
     assert is_template(text) is answer
 
@@ -85,6 +87,21 @@ def test_the_mark_for_no_constant_reads_as_its_name() -> None:
 def test_a_template_with_problems_is_not_evaluated() -> None:
     error = failure("{{ 1 | nope }}")
     assert (error.message, error.start, error.end) == ("no filter `nope`", 7, 11)
+
+
+def test_the_expression_of_a_sound_guard_can_be_read() -> None:
+    expression = parse(" {{ a }}").expression
+    assert expression is not None
+    assert (expression.start, expression.end) == (4, 5)
+    assert parse("{{ a | nope }}").expression is None
+    assert parse("x {{ a }}").expression is None
+
+
+def test_a_template_can_be_used_again() -> None:
+    template = parse("{{ a + 1 }}")
+    assert [template.evaluate({"a": number}) for number in range(3)] == [1, 2, 3]
+    assert [template.test({"a": number}) for number in (-1, 0)] == [False, True]
+    assert template.names is template.names
 
 
 def test_only_a_guard_can_be_tested() -> None:

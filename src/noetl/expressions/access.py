@@ -1,6 +1,6 @@
 """Reads members of data: keys of mappings, elements of lists, what a host value shows. Never a Python attribute."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from noetl.errors import TemplateError
 from noetl.expressions.runtime import SCALARS, Code, Fault, Frame, Missing, Readable, Spot, Undefined, kind_of
@@ -15,9 +15,12 @@ _of_dict = dict.__getitem__
 
 def read(value: object, key: object) -> object:
     """`value[key]`, or MISSING."""
-    if isinstance(value, Mapping):
+    kind = type(value)
+    if kind is dict and type(key) is str:
+        return value.get(key, MISSING)  # type: ignore[attr-defined]
+    if kind is not list and isinstance(value, Mapping):
         return value[key] if type(key) in SCALARS and key in value else MISSING
-    if isinstance(value, list | tuple | str):
+    if isinstance(value, (list, tuple, str)):
         return value[key] if isinstance(key, int) and -len(value) <= key < len(value) else MISSING
     if isinstance(value, Readable) and isinstance(key, str):
         return _read_host(value, key)
@@ -33,19 +36,43 @@ def _read_host(value: Readable, key: str) -> object:
         raise Fault(error.message, error.kind) from None
 
 
-def attribute_of(value: object, path: object) -> object:
-    """A member by a path such as `address.city` or `0`, as the `attribute` of a filter gives it."""
+def attribute_reader(path: object) -> Callable[[object], object]:
+    """Reads a member by a path such as `address.city` or `0`, as the `attribute` of a filter gives it, or MISSING."""
+    keys = _keys_of(path)
+    only = keys[0]
+
+    def read_one(value: object) -> object:
+        return value.get(only, MISSING) if type(value) is dict else read(value, only)
+
+    def read_all(value: object) -> object:
+        for key in keys:
+            value = read(value, key)
+            if value is MISSING:
+                break
+        return value
+
+    return read_one if len(keys) == 1 else read_all
+
+
+def attributes(items: Sequence[object], path: object) -> list[object]:
+    """The same member of each item."""
+    read_member = attribute_reader(path)
+    try:
+        return [_of_dict(item, path) for item in items]  # type: ignore[arg-type]
+    except (KeyError, TypeError):
+        return [read_member(item) for item in items]
+
+
+def _keys_of(path: object) -> list[object]:
     if isinstance(path, str):
-        keys: list[object] = [int(part) if part.isdecimal() and len(part) < 10 else part for part in path.split(".")]
-    elif isinstance(path, int):
-        keys = [path]
-    else:
-        raise Fault(f"expected the name of an attribute, found {kind_of(path)}")
-    for key in keys:
-        value = read(value, key)
-        if value is MISSING:
-            raise Missing(f"an element has no `{path}`")
-    return value
+        return [int(part) if part.isdecimal() and len(part) < 10 else part for part in path.split(".")]
+    if isinstance(path, int):
+        return [path]
+    raise Fault(f"expected the name of an attribute, found {kind_of(path)}")
+
+
+def no_attribute(path: object) -> Missing:
+    return Missing(f"an element has no `{path}`")
 
 
 def path_code(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool) -> Code:
@@ -93,7 +120,7 @@ def _careful(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool) 
         end = path.start + len(path.root)
         for name in names:
             start, after = end + 1, end + 1 + len(name)
-            member = read_at(Spot(text, start, after), value, name)
+            member = value.get(name, MISSING) if type(value) is dict else read_at(text, start, after, value, name)
             if member is MISSING:
                 return outcome(Undefined(Spot(text, start, after), text[path.start : end], value))
             value, end = member, after
@@ -115,11 +142,11 @@ def root_value(frame: Frame, root: str, slots: tuple[int, ...]) -> object:
     return frame.scope.get(root, MISSING)
 
 
-def read_at(spot: Spot, value: object, key: object) -> object:
+def read_at(text: str, start: int, end: int, value: object, key: object) -> object:
     try:
         return read(value, key)
     except Fault as fault:
-        raise spot.fault(fault) from None
+        raise Spot(text, start, end).fault(fault) from None
 
 
 def member_code(spot: Spot, key_spot: Spot, target: Code, key: Code, target_words: str) -> Code:
@@ -130,7 +157,7 @@ def member_code(spot: Spot, key_spot: Spot, target: Code, key: Code, target_word
         if type(value) is Undefined:
             return value
         wanted = key(frame)
-        member = read_at(spot, value, wanted)
+        member = read_at(spot.text, spot.start, spot.end, value, wanted)
         return Undefined(key_spot, target_words, value) if member is MISSING else member
 
     return code

@@ -168,11 +168,20 @@ def concat(spot: Spot, parts: Sequence[Code]) -> Code:
     def code(frame: Frame) -> object:
         values = [part(frame) for part in parts]
         try:
-            texts = [text_of(frame, value) for value in values]
+            texts = [value if type(value) is str else text_of(frame, value) for value in values]
             charge(frame, sum(map(len, texts)) >> TEXT_SHIFT)
         except Fault as fault:
             raise spot.fault(fault) from None
         return "".join(texts)
+
+    return code
+
+
+def record_code(pairs: Sequence[tuple[str, Code]]) -> Code:
+    """A mapping whose keys are written out as texts."""
+
+    def code(frame: Frame) -> object:
+        return {key: value(frame) for key, value in pairs}
 
     return code
 

@@ -34,7 +34,7 @@ def _check(call: Call) -> Problem | None:
             return _check_test(call)
         case Method():
             return _check_method(call)
-        case Function():
+        case _:
             return _check_function(call)
 
 

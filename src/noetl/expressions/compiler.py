@@ -19,6 +19,7 @@ from noetl.expressions.applying import (
     defined,
     dict_code,
     or_undefined,
+    record_code,
     test_code,
 )
 from noetl.expressions.comparing import (
@@ -146,8 +147,8 @@ class Compiler:
                 return self._slice(node)
             case Method(name=name, target=target, arguments=arguments):
                 return apply(self._applied(node, METHODS[name], arguments, [self.value(target)]))
-            case Function(name=name, arguments=arguments):
-                return apply(self._applied(node, FUNCTIONS[name], arguments, []))
+            case _:
+                return apply(self._applied(node, FUNCTIONS[node.name], node.arguments, []))
 
     def _member(self, node: Attribute | Item) -> Code:
         target_words = self.text[node.target.start : node.target.end]
@@ -238,8 +239,12 @@ class Compiler:
         return test_code(applied, self.truth(node.target), is_negated=node.is_negated)
 
     def _dict(self, node: DictOf) -> Code:
-        pairs = [(self.value(key), self.value(item)) for key, item in node.pairs]
-        return dict_code(self.spot(node), pairs)
+        words = [key.value for key, _ in node.pairs if isinstance(key, Const) and isinstance(key.value, str)]
+        values = [self.value(item) for _, item in node.pairs]
+        if len(words) == len(values):
+            return record_code([*zip(words, values, strict=True)])
+        keys = [self.value(key) for key, _ in node.pairs]
+        return dict_code(self.spot(node), [*zip(keys, values, strict=True)])
 
     def _slice(self, node: Slice) -> Code:
         parts = (node.first, node.last, node.step)

@@ -30,7 +30,7 @@ def absolute(frame: Frame, value: object) -> object:
 
 
 def number(value: object) -> int | float:
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         return value
     raise Fault(f"expected a number, found {kind_of(value)}")
 
@@ -120,7 +120,7 @@ def _check_json(frame: Frame, value: object, depth: int, spaces: int) -> None:
         for key, item in value.items():
             _check_json(frame, key, depth, 0)
             _check_json(frame, item, depth + 1, spaces)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         deeper(depth)
         for item in items_of(value):
             _check_json(frame, item, depth + 1, spaces)

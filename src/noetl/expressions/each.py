@@ -1,31 +1,32 @@
 """Code for the filters that apply a filter or a test to each element: `map`, `select`, `reject` and their kin."""
 
-from noetl.expressions.access import attribute_of
-from noetl.expressions.applying import Applied
-from noetl.expressions.runtime import Code, Fault, Frame, Missing, Spot, elements
+from collections.abc import Sequence
 
-_UNDEFINED = object()
+from noetl.expressions.access import MISSING, attributes, no_attribute
+from noetl.expressions.applying import Applied
+from noetl.expressions.predicates import undefined
+from noetl.expressions.runtime import Code, Fault, Frame, Spot, elements
 
 
 def map_attribute(spot: Spot, target: Code, attribute: Code, fallback: Code | None) -> Code:
     def code(frame: Frame) -> object:
         value, path = target(frame), attribute(frame)
-        other = _UNDEFINED if fallback is None else fallback(frame)
+        other = MISSING if fallback is None else fallback(frame)
         try:
-            return [_member(item, path, other) for item in elements(frame, value)]
+            found = attributes(elements(frame, value), path)
+            return [_or_other(item, other, path) for item in found] if MISSING in found else found
         except Fault as fault:
             raise spot.fault(fault) from None
 
     return code
 
 
-def _member(item: object, path: object, other: object) -> object:
-    try:
-        return attribute_of(item, path)
-    except Missing:
-        if other is _UNDEFINED:
-            raise
-        return other
+def _or_other(item: object, other: object, path: object) -> object:
+    if item is not MISSING:
+        return item
+    if other is MISSING:
+        raise no_attribute(path)
+    return other
 
 
 def map_filter(inner: Applied, target: Code) -> Code:
@@ -51,25 +52,21 @@ def select_code(spot: Spot, target: Code, attribute: Code | None, test: Applied 
         path = None if attribute is None else attribute(frame)
         arguments = () if test is None else tuple(argument(frame) for argument in test.positional)
         try:
-            return [
-                item
-                for item in elements(frame, value)
-                if _passes(frame, _part(item, path), test, arguments) is not is_rejecting
-            ]
+            found = elements(frame, value)
+            parts = found if attribute is None else attributes(found, path)
+            passed = _truths(parts) if test is None else _results(frame, parts, test, arguments)
         except Fault as fault:
             raise spot.fault(fault) from None
+        return [item for item, is_true in zip(found, passed, strict=True) if is_true is not is_rejecting]
 
     return code
 
 
-def _part(item: object, path: object) -> object:
-    try:
-        return item if path is None else attribute_of(item, path)
-    except Missing:
-        return _UNDEFINED
+def _truths(parts: Sequence[object]) -> list[bool]:
+    return [part is not MISSING and bool(part) for part in parts]
 
 
-def _passes(frame: Frame, part: object, test: Applied | None, arguments: tuple[object, ...]) -> bool:
-    if part is _UNDEFINED:
-        return test is not None and test.function.__name__ == "undefined"
-    return bool(part) if test is None else bool(test.function(frame, part, *arguments))
+def _results(frame: Frame, parts: Sequence[object], test: Applied, arguments: tuple[object, ...]) -> list[bool]:
+    function = test.function
+    of_missing = function is undefined
+    return [of_missing if part is MISSING else bool(function(frame, part, *arguments)) for part in parts]

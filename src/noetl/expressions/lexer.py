@@ -53,7 +53,7 @@ def tokenize(text: str, position: int, opening: str) -> list[Token]:
         if found is None:
             raise _unreadable(text, position, begin, opening)
         if len(tokens) >= TOKENS_MAX:
-            raise Misread(f"the expression is longer than {TOKENS_MAX:,} words", begin, begin + 2, kind="bound")
+            raise _endless(begin)
         group = found.lastindex
         start, position = found.span(group or 0)
         word = text[start:position]
@@ -74,6 +74,12 @@ def tokenize(text: str, position: int, opening: str) -> list[Token]:
             append((word, word, start, position))
         else:
             append(("string" if group == 2 else "number", word, start, position))
+
+
+def _endless(begin: int) -> Misread:
+    misread = Misread(f"the expression is longer than {TOKENS_MAX:,} words", begin, begin + 2, kind="bound")
+    misread.is_final = True
+    return misread
 
 
 def _close(word: str, start: int, expected: list[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from noetl.expressions.access import attribute_of
+from noetl.expressions.access import MISSING, attribute_reader, no_attribute
 from noetl.expressions.operations import add, equal
 from noetl.expressions.runtime import (
     SCALARS,
@@ -24,13 +24,13 @@ Reader: TypeAlias = Callable[[object], object]
 
 
 def length(frame: Frame, value: object) -> int:
-    if isinstance(value, str | list | tuple | Mapping):
+    if isinstance(value, (str, list, tuple, Mapping)):
         return len(value)
     raise Fault(f"{kind_of(value)} has no length")
 
 
 def first(frame: Frame, value: object) -> object:
-    if not isinstance(value, list | tuple | str | Mapping):
+    if not isinstance(value, (list, tuple, str, Mapping)):
         raise Fault(f"expected a list, found {kind_of(value)}")
     for item in value:
         return item
@@ -39,7 +39,7 @@ def first(frame: Frame, value: object) -> object:
 
 def last(frame: Frame, value: object) -> object:
     items = elements(frame, value) if isinstance(value, Mapping) else value
-    if not isinstance(items, list | tuple | str):
+    if not isinstance(items, (list, tuple, str)):
         raise Fault(f"expected a list, found {kind_of(items)}")
     if not items:
         raise Missing("the list is empty, it has no last element")
@@ -69,8 +69,9 @@ def pairs_of(frame: Frame, value: object) -> list[list[object]]:
 
 
 def join(frame: Frame, value: object, d: object = "", attribute: object = None) -> str:
-    read = _reader(attribute)
-    return join_texts(frame, [text_of(frame, read(item)) for item in elements(frame, value)], text_of(frame, d))
+    found = elements(frame, value)
+    parts = found if attribute is None else map(_reader(attribute), found)
+    return join_texts(frame, [text_of(frame, part) for part in parts], text_of(frame, d))
 
 
 def sum_(frame: Frame, value: object, attribute: object = None, start: object = 0) -> object:
@@ -142,7 +143,8 @@ def groupby(
 ) -> list[object]:
     """Pairs of a value and the elements that have it, ordered by that value."""
     found = elements(frame, value)
-    values = [_member(item, attribute, default) for item in found]
+    read = attribute_reader(attribute) if default is not None else _reader(attribute)
+    values = [default if value is MISSING else value for value in map(read, found)]
     keys = [_folded(frame, item, case_sensitive) for item in values]
     groups: dict[object, list[object]] = {}
     order = _ordered(frame, list(range(len(keys))), [keys], False)
@@ -153,15 +155,6 @@ def groupby(
         assert isinstance(group, list)
         group.append(found[index])
     return list(groups.values())
-
-
-def _member(item: object, attribute: object, default: object) -> object:
-    try:
-        return attribute_of(item, attribute)
-    except Missing:
-        if default is None:
-            raise
-        return default
 
 
 def batch(frame: Frame, value: object, linecount: object, fill_with: object = None) -> list[object]:
@@ -198,7 +191,15 @@ def _count(value: object) -> int:
 def _reader(attribute: object) -> Reader:
     if attribute is None:
         return lambda item: item
-    return lambda item: attribute_of(item, attribute)
+    read = attribute_reader(attribute)
+
+    def required(item: object) -> object:
+        value = read(item)
+        if value is MISSING:
+            raise no_attribute(attribute)
+        return value
+
+    return required
 
 
 def _column(
@@ -227,7 +228,7 @@ def _order_keys(frame: Frame, columns: list[list[object]]) -> list[tuple[object,
     for column in columns:
         rounds = len(column).bit_length()
         charge(frame, (len(column) * rounds) >> 1)
-        if all(isinstance(value, int | float) for value in column):
+        if all(isinstance(value, (int, float)) for value in column):
             continue
         charge(frame, (sum(len(_sortable(value)) for value in column) >> SCAN_SHIFT) * rounds)
     return list(zip(*columns, strict=True))

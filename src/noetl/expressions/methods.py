@@ -75,7 +75,7 @@ def endswith(frame: Frame, value: object, suffix: object) -> bool:
 
 
 def _affixes(frame: Frame, affix: object) -> str | tuple[str, ...]:
-    if isinstance(affix, list | tuple):
+    if isinstance(affix, (list, tuple)):
         charge(frame, len(affix))
         return tuple(require_text(item) for item in affix)
     return require_text(affix)

@@ -84,7 +84,7 @@ class _Finder:
                     bound |= set(target)
                 case If():
                     bound = self._branches(statement, bound)
-                case For():
+                case _:
                     self._loop(statement, bound)
         return bound
 
@@ -105,7 +105,7 @@ class _Finder:
         self.body(loop.otherwise, bound)
 
     def expression(self, node: Expression, bound: frozenset[str], *, is_defaulted: bool) -> None:
-        if isinstance(node, Path | Attribute | Item):
+        if isinstance(node, (Path, Attribute, Item)):
             self._member(node, bound, is_defaulted=is_defaulted)
         elif isinstance(node, Filter) and node.name in DEFAULTS:
             self.expression(node.target, bound, is_defaulted=True)
@@ -122,7 +122,7 @@ class _Finder:
     def _member(self, node: Expression, bound: frozenset[str], *, is_defaulted: bool) -> None:
         """Walks down to the root of a chain and back, gathering the keys as long as they are constant."""
         links: list[Attribute | Item] = []
-        while isinstance(node, Attribute | Item):
+        while isinstance(node, (Attribute, Item)):
             links.append(node)
             node = node.target
         links.reverse()

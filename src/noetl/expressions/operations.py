@@ -1,6 +1,6 @@
 """The operators: arithmetic, comparison and membership over data, each bounded before it starts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import TypeAlias
 
@@ -24,12 +24,12 @@ Operation: TypeAlias = Callable[[Frame, object, object], object]
 
 
 def add(frame: Frame, left: object, right: object) -> object:
-    if isinstance(left, int | float) and isinstance(right, int | float):
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return _arithmetic(lambda: left + right)
     if isinstance(left, str) and isinstance(right, str):
         charge(frame, (len(left) + len(right)) >> TEXT_SHIFT)
         return left + right
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         charge(frame, (len(left) + len(right)) >> 2)
         return [*left, *right]
     hint = "; join texts with `~`" if isinstance(left, str) or isinstance(right, str) else ""
@@ -46,9 +46,9 @@ def multiply(frame: Frame, left: object, right: object) -> object:
         if left.bit_length() + right.bit_length() > INT_BITS_MAX:
             raise Fault(f"the product is a number of more than {INT_BITS_MAX} bits")
         return left * right
-    if isinstance(left, int) and isinstance(right, str | list | tuple):
+    if isinstance(left, int) and isinstance(right, (str, list, tuple)):
         return _repeat(frame, right, left)
-    if isinstance(right, int) and isinstance(left, str | list | tuple):
+    if isinstance(right, int) and isinstance(left, (str, list, tuple)):
         return _repeat(frame, left, right)
     a, b = _numbers(left, right, "multiply")
     return _arithmetic(lambda: a * b)
@@ -85,7 +85,7 @@ def power(frame: Frame, left: object, right: object) -> object:
 
 
 def _numbers(left: object, right: object, verb: str) -> tuple[Number, Number]:
-    if isinstance(left, int | float) and isinstance(right, int | float):
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return left, right
     raise Fault(f"cannot {verb} {kind_of(left)} and {kind_of(right)}")
 
@@ -107,13 +107,13 @@ def _arithmetic(compute: Callable[[], object]) -> object:
 
 
 def negative(frame: Frame, value: object) -> object:
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         return -value
     raise Fault(f"cannot negate {kind_of(value)}")
 
 
 def positive(frame: Frame, value: object) -> object:
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         return +value
     raise Fault(f"cannot put a sign before {kind_of(value)}")
 
@@ -138,20 +138,33 @@ def equal(frame: Frame, left: object, right: object) -> bool:
 
 
 def _equal(frame: Frame, left: object, right: object, depth: int) -> bool:
-    charge(frame, 2)
+    charge(frame, 3)
     if isinstance(left, Readable) or isinstance(right, Readable):
         return left is right or _plain(left) == _plain(right)
     if isinstance(left, Mapping) and isinstance(right, Mapping):
         deeper(depth)
-        return len(left) == len(right) and all(
-            key in right and _equal(frame, value, right[key], depth + 1) for key, value in left.items()
-        )
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and _equal_mappings(frame, left, right, depth + 1)
+    if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
         deeper(depth)
-        return len(left) == len(right) and all(_equal(frame, a, b, depth + 1) for a, b in zip(left, right, strict=True))
+        return len(left) == len(right) and _equal_lists(frame, left, right, depth + 1)
     if isinstance(left, str) and isinstance(right, str):
         charge(frame, min(len(left), len(right)) >> SCAN_SHIFT)
     return left == right
+
+
+def _equal_mappings(frame: Frame, left: Mapping[object, object], right: Mapping[object, object], depth: int) -> bool:
+    for key, value in left.items():  # noqa: SIM110  see below
+        if key not in right or not _equal(frame, value, right[key], depth):
+            return False
+    return True
+
+
+def _equal_lists(frame: Frame, left: Sequence[object], right: Sequence[object], depth: int) -> bool:
+    # all() over a generator would double the frames of a deep comparison.
+    for index, value in enumerate(left):  # noqa: SIM110
+        if not _equal(frame, value, right[index], depth):
+            return False
+    return True
 
 
 def _plain(value: object) -> object:
@@ -163,7 +176,7 @@ def unequal(frame: Frame, left: object, right: object) -> bool:
 
 
 def less(frame: Frame, left: object, right: object) -> bool:
-    if isinstance(left, int | float) and isinstance(right, int | float):
+    if isinstance(left, (int, float)) and isinstance(right, (int, float)):
         return left < right
     if isinstance(left, str) and isinstance(right, str):
         charge(frame, min(len(left), len(right)) >> SCAN_SHIFT)
@@ -192,7 +205,7 @@ def contains(frame: Frame, value: object, container: object) -> bool:
         return value in container
     if isinstance(container, Mapping):
         return type(value) in SCALARS and value in container
-    if isinstance(container, list | tuple):
+    if isinstance(container, (list, tuple)):
         return _holds(frame, value, container)
     raise Fault(f"cannot look for anything in {kind_of(container)}")
 
@@ -222,7 +235,7 @@ COMPARISONS: dict[str, Callable[[Frame, object, object], bool]] = {
 
 
 def take_slice(frame: Frame, value: object, first: object, last: object, step: object) -> object:
-    if not isinstance(value, str | list | tuple):
+    if not isinstance(value, (str, list, tuple)):
         raise Fault(f"cannot slice {kind_of(value)}")
     part = slice(_bound(first), _bound(last), _bound(step))
     if part.step == 0:

@@ -59,7 +59,7 @@ def float_(frame: Frame, value: object) -> bool:
 
 
 def number_(frame: Frame, value: object) -> bool:
-    return isinstance(value, int | float)
+    return isinstance(value, (int, float))
 
 
 def string(frame: Frame, value: object) -> bool:
@@ -71,7 +71,7 @@ def mapping(frame: Frame, value: object) -> bool:
 
 
 def sequence(frame: Frame, value: object) -> bool:
-    return isinstance(value, list | tuple | str | Mapping)
+    return isinstance(value, (list, tuple, str, Mapping))
 
 
 def lower(frame: Frame, value: object) -> bool:

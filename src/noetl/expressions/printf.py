@@ -17,7 +17,7 @@ _TEXTS, _WHOLES, _REALS = "s", "dixXo", "fFeEgG"
 
 def percent(frame: Frame, pattern: str, given: object) -> str:
     """`pattern % given`: a list gives the values in order, a mapping by key, anything else is the one value."""
-    values = [*reversed(given)] if isinstance(given, list | tuple) else [given]
+    values = [*reversed(given)] if isinstance(given, (list, tuple)) else [given]
     # The values are taken from the end of this list, where that is cheap.
     keyed = given if isinstance(given, Mapping) else None
     charge(frame, (len(pattern) >> TEXT_SHIFT) + len(values))
@@ -61,7 +61,7 @@ def _convert(frame: Frame, found: re.Match[str], value: object) -> str:
 
 
 def _number(frame: Frame, shape: str, kind: str, value: object) -> str:
-    if not isinstance(value, int | float) or (kind in "xXo" and isinstance(value, float)):
+    if not isinstance(value, (int, float)) or (kind in "xXo" and isinstance(value, float)):
         raise Fault(f"`%{kind}` formats a number, found {kind_of(value)}")
     text_of(frame, value)
     charge(frame, WIDTH_MAX >> TEXT_SHIFT)

@@ -122,7 +122,7 @@ def kind_of(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "a boolean"
-    if isinstance(value, int | float):
+    if isinstance(value, (int, float)):
         return "a number"
     if isinstance(value, str):
         return "text"
@@ -137,9 +137,12 @@ def shorten(words: str) -> str:
 
 def text_of(frame: Frame, value: object) -> str:
     """The text of a value, as Jinja2 renders it. The new text is charged before it is made."""
-    if type(value) is str:
-        return value
-    if value is None or isinstance(value, bool | float):
+    kind = type(value)
+    if kind is str:
+        return value  # type: ignore[return-value]
+    if kind is int and -(2**63) < value < 2**63:  # type: ignore[operator]
+        return str(value)
+    if value is None or isinstance(value, (bool, float)):
         return str(value)
     if isinstance(value, int):
         return digits(frame, value)
@@ -172,7 +175,7 @@ def write_literal(frame: Frame, value: object, parts: list[str], depth: int) -> 
     if isinstance(value, str):
         charge(frame, (len(value) >> 1) + 2)
         parts.append(repr(value))
-    elif value is None or isinstance(value, int | float | Readable):
+    elif value is None or isinstance(value, (int, float, Readable)):
         charge(frame, 2)
         parts.append(text_of(frame, value))
     elif is_list(value) or is_mapping(value):
@@ -202,18 +205,20 @@ def _write_items(frame: Frame, value: object, parts: list[str], depth: int) -> N
 
 def items_of(value: object) -> list[object] | tuple[object, ...]:
     """The elements of a list; the keys of a mapping; the characters of a text. Anything else has none."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return value
-    if isinstance(value, Mapping | str):
+    if isinstance(value, (str, Mapping)):
         return list(value)
     raise Fault(f"expected a list, found {kind_of(value)}")
 
 
 def elements(frame: Frame, value: object) -> list[object] | tuple[object, ...]:
     """`items_of`, charged: for operations that go through all of them."""
-    if isinstance(value, list | tuple | Mapping | str):
-        charge(frame, len(value))
-    return items_of(value)
+    items = value if type(value) is list else items_of(value)
+    frame.left -= len(items)
+    if frame.left < 0:
+        charge(frame, 0)
+    return items
 
 
 def deeper(depth: int) -> None:
@@ -223,15 +228,14 @@ def deeper(depth: int) -> None:
 
 def measure(frame: Frame, value: object, depth: int = 0) -> None:
     """Charges a new value by its full size. A list may hold one element many times over: it counts each time."""
-    if type(value) in SCALARS:
-        return
-    if isinstance(value, Mapping):
+    kind = type(value)
+    if kind is not list and isinstance(value, Mapping):
         deeper(depth)
         charge(frame, (len(value) >> 1) + 2)
         for item in value.values():
             if type(item) not in SCALARS:
                 measure(frame, item, depth + 1)
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         deeper(depth)
         charge(frame, (len(value) >> 2) + 2)
         for item in value:
@@ -242,18 +246,15 @@ def measure(frame: Frame, value: object, depth: int = 0) -> None:
 def _explain(undefined: Undefined) -> str:
     """Names the first missing part, where it was looked for, and what there is instead."""
     part, target, container = undefined.spot.words, shorten(undefined.target), undefined.container
-    if not target:
-        return f"`{part}` is undefined{_known(part, container)}"
     if isinstance(container, Mapping):
-        return f"`{target}` has no key {part}{_known(part, container)}"
-    if isinstance(container, str | list | tuple):
+        missing = f"`{target}` has no key {part}" if target else f"`{part}` is undefined"
+        return f"{missing}{_known(part, container)}"
+    if isinstance(container, (str, list, tuple)):
         return f"`{target}` is {kind_of(container)} of length {len(container)} and has no {part}"
     return f"`{target}` is {kind_of(container)} and has no {part}"
 
 
-def _known(part: str, container: object) -> str:
-    if not isinstance(container, Mapping):
-        return ""
+def _known(part: str, container: Mapping[object, object]) -> str:
     name = part.strip("'\"")[:NAME_COMPARED_MAX]
     near = closest(name, islice((key for key in container if isinstance(key, str)), KEYS_COMPARED_MAX))
     shown = ", ".join(str(key)[:40] for key in islice(container, KEYS_SHOWN_MAX))

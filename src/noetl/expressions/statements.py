@@ -71,9 +71,9 @@ def _statement(compiler: Compiler, statement: Statement) -> Writer:
             return _loop(compiler, statement)
         case Set(value=value):
             return _assign(compiler, statement, compiler.value(value))
-        case SetBlock(body=body):
+        case _:
             compiler.scopes.append({})
-            block = _block(compiler, body)
+            block = _block(compiler, statement.body)
             slots = tuple(compiler.scopes.pop().values())
             return _assign(compiler, statement, _fresh(slots, block))
 
@@ -142,8 +142,8 @@ def _binder(spot: Spot, slots: Sequence[int]) -> Callable[[Frame, object], None]
         return bind_one
 
     def bind_many(frame: Frame, value: object) -> None:
-        if not isinstance(value, list | tuple) or len(value) != len(slots):
-            found = f"a list of {len(value)}" if isinstance(value, list | tuple) else kind_of(value)
+        if not isinstance(value, (list, tuple)) or len(value) != len(slots):
+            found = f"a list of {len(value)}" if isinstance(value, (list, tuple)) else kind_of(value)
             raise spot.error(f"expected a list of {len(slots)} to unpack, found {found}")
         for slot, item in zip(slots, value, strict=True):
             frame.slots[slot] = item
@@ -219,7 +219,7 @@ def _weight(body: Body) -> int:
                 total += sum(_weight(inner) + (0 if test is None else _size(test)) for test, inner in branches)
             case For(items=items, otherwise=inner):
                 total += _size(items) + _weight(inner)
-            case Text():
+            case _:
                 pass
     return total
 

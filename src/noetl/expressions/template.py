@@ -146,7 +146,7 @@ def _shape(text: str, tags: list[tuple[str, int, int]]) -> tuple[bool, bool]:
 def _checked(text: str, node: Expression) -> Code:
     """Code for a value that leaves the template. One built here is measured: it may hold the same data many times."""
     code = Compiler(text, is_guard=False).value(node)
-    if isinstance(node, Path | Attribute | Item | Const):
+    if isinstance(node, (Path, Attribute, Item, Const)):
         return code
     spot = Spot(text, node.start, node.end)
 

@@ -153,7 +153,7 @@ def urlencode(frame: Frame, value: object) -> str:
     """A text as a part of a path; a mapping or a list of pairs as a query."""
     if isinstance(value, Mapping):
         pairs: list[object] = [list(pair) for pair in value.items()]
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         pairs = list(value)
     else:
         return _quote(frame, value, b"/")
@@ -161,7 +161,7 @@ def urlencode(frame: Frame, value: object) -> str:
 
 
 def _query_pair(frame: Frame, pair: object) -> str:
-    if not isinstance(pair, list | tuple) or len(pair) != 2:
+    if not isinstance(pair, (list, tuple)) or len(pair) != 2:
         raise Fault("urlencode takes text, a mapping, or a list of pairs")
     return f"{_quote_plus(frame, pair[0])}={_quote_plus(frame, pair[1])}"
 
