@@ -14,12 +14,15 @@ def workload(body: str) -> Mapping:
     return found
 
 
-NODE = workload("{ a: text, n: 1.5, yes: true, nothing: , list: [ 1, { b: 2 } ], map: { c: 3 }, join: all }")
+NODE = workload(
+    "{ a: text, n: 1.5, endless: .inf, yes: true, nothing: , list: [ 1, { b: 2 } ], map: { c: 3 }, join: all }"
+)
 
 
 def test_what_is_not_of_the_wanted_type_is_not_there() -> None:
     assert (text(NODE, "a"), text(NODE, "n"), text(NODE, "nothing"), text(NODE, "list")) == ("text", "1.5", None, None)
     assert (number(NODE, "n"), number(NODE, "a"), number(NODE, "yes"), number(NODE, "map")) == (1.5, None, None, None)
+    assert number(NODE, "endless") is None
     assert (len(items(NODE, "list")), items(NODE, "map"), len(mappings(NODE, "list"))) == (2, (), 1)
     assert ([entry.key.text for entry in entries(NODE, "map")], entries(NODE, "list")) == (["c"], ())
     assert (mapping(NODE, "map") is not None, mapping(NODE, "a"), mapping(None, "a")) == (True, None, None)
@@ -59,7 +62,7 @@ def test_code_is_never_a_template_and_is_noted_as_plain_where_it_looks_like_one(
 
 
 def test_numbers_without_end_are_noted_and_others_are_not() -> None:
-    body = "workload: { a: .inf, b: [ .nan, 1.5, 18446744073709551615 ] }\nworkflow: [ { step: a, tool: { kind: noop } } ]\n"
+    body = "workload: { a: .inf, b: [ .nan, 1.5, 18446744073709551615 ] }\nworkflow: []\n"
     assert [node.text for node in document(whole(body)).notes.numbers] == [".inf", ".nan"]
 
 

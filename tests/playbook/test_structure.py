@@ -35,7 +35,9 @@ FULL = whole(
           join: all
           timeout: 1.5
           policy:
-            admit: { on_deny: wait, rules: [ { when: true, then: { allow: true } }, { else: { then: { allow: false } } } ] }
+            admit:
+              on_deny: wait
+              rules: [ { when: true, then: { allow: true } }, { else: { then: { allow: false } } } ]
             failure: { mode: best_effort }
             lifecycle: { timeout_s: 1, deadline_s: 2 }
         loop:
@@ -54,7 +56,7 @@ FULL = whole(
                 before: [ { when: "{{ true }}", then: { do: skip } } ]
                 rules:
                   - when: "{{ output.status == 'error' }}"
-                    then: { do: retry, attempts: 2, backoff: linear, delay: "{{ workload.d }}", max_delay: 9, jitter: 0 }
+                    then: { do: retry, attempts: 2, backoff: linear, delay: "{{ workload.d }}", jitter: 0 }
                   - else: { then: { do: continue, set: { ctx.total: 1 } } }
         next:
           spec: { mode: inclusive }
@@ -93,6 +95,8 @@ def test_a_wrong_node_is_noted_once_and_not_entered() -> None:
         ("spec: { timeout: [1] }", "WrongType"),
         ("spec: { timeout: 0 }", "OutOfRange"),
         ("spec: { timeout: .nan }", "OutOfRange"),
+        ("spec: { timeout: 1e16 }", "OutOfRange"),
+        ("spec: { limits: { task_runs_max: 1e300 } }", "OutOfRange"),
         ("spec: { timeout: '{{ ctx.t }}' }", "WrongType"),
         ("spec: { join: 5 }", "NotAllowed"),
         ("spec: { result: { select: 5 } }", "WrongType"),

@@ -52,7 +52,9 @@ def text(node: Node | None, key: str) -> str | None:
 def number(node: Node | None, key: str) -> float | None:
     found = child(node, key)
     value = found.value if isinstance(found, Scalar) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if isfinite(value) else None
 
 
 def choice(node: Node | None, key: str, words: type[Word], default: Word) -> Word:

@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 
+NUMBER_MAX = 2**53 - 1
+"""The largest number of a setting: all that read JSON hold it to the last digit."""
+
+
 class Text(msgspec.Struct, frozen=True):
     """Text. `lenient` also takes an unquoted number or boolean as it was written (`version: 1.10`)."""
 

@@ -323,4 +323,4 @@ def _is_written(node: Scalar, type_: shape.Text) -> bool:
 
 
 def _in_range(value: float, type_: shape.Number) -> bool:
-    return (value > type_.minimum if type_.exclusive else value >= type_.minimum) and value != float("inf")
+    return (value > type_.minimum if type_.exclusive else value >= type_.minimum) and value <= shape.NUMBER_MAX
