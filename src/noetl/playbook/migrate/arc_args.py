@@ -11,14 +11,15 @@ from collections.abc import Mapping as Lookup
 import msgspec
 
 from noetl.expressions.sites import Site
-from noetl.playbook.diagnostics import Edit
+from noetl.playbook.diagnostics import Edit, Span
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import below, column, insert_lines, is_inline
 from noetl.playbook.migrate.compose import New, block_lines, comments, cut_entry, entry_end, put, tail
 from noetl.playbook.migrate.endings import Scene
-from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, rename_key
+from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, rename_key
 from noetl.playbook.migrate.templates import in_scalar, segment_end
 from noetl.playbook.migrate.tokens import Tokens, Way
+from noetl.playbook.migrate.walk import arcs, steps
 from noetl.playbook.model import Join, OnDeny, RouteMode
 from noetl.playbook.nodes import Entry, Mapping
 from noetl.playbook.scalars import quote
@@ -39,17 +40,34 @@ class Handover(msgspec.Struct):
 
 
 def rewrite_arc_args(document: Document) -> Iterator[Rewrite]:
-    if not any(arc.args for step in document.playbook.workflow for arc in step.next.arcs):
+    written = [arc for step in steps(document.root) for arc in arcs(step) if arc.entry("args") is not None]
+    if not written:
         return
     tokens = Tokens(document)
     handover = Handover(Scene(document), tokens, _named(document, tokens))
     for group in tokens.groups():
         edits, reason = _group_edits(handover, group)
         for way in (way for target in sorted(group) for way in tokens.ways[target] if way.arc.args):
-            key = document.node(way.arc).key("args")
-            if key is not None:
-                what = "handed the values of `args` on through `ctx`"
-                yield Rewrite(CODE, key.span, what, tuple(edits), reason)
+            arc = document.node(way.arc)
+            written = [other for other in written if other is not arc]
+            yield Rewrite(CODE, _span(arc), "handed the values of `args` on through `ctx`", tuple(edits), reason)
+    for arc in written:
+        yield attempt(CODE, _span(arc), "left out `args` without values", _emptied, document.source.text, arc)
+
+
+def _span(arc: Mapping) -> Span:
+    key = arc.key("args")
+    assert key is not None
+    return key.span
+
+
+def _emptied(text: str, arc: Mapping) -> list[Edit]:
+    """No step receives these `args`: there is none of that name, or there is nothing in them."""
+    entry = arc.entry("args")
+    assert entry is not None
+    if not isinstance(entry.value, Mapping) or entry.value.entries:
+        raise Untranslatable("the arc leads to no step that could receive them")
+    return [cut_entry(text, entry, arc)]
 
 
 def _group_edits(handover: Handover, group: set[str]) -> tuple[list[Edit], str | None]:
@@ -80,6 +98,9 @@ def _check_target(tokens: Tokens, target: str) -> None:
     passed = {key for key in tokens.passed_on(target) if key in step.input}
     if passed:
         raise Untranslatable(f'step "{target}" has an `input` `{min(passed)}` and hands a token\'s `{min(passed)}` on')
+    mixed = {key for key in tokens.carried(target) if tokens.is_sometimes_reference(target, key)}
+    if mixed:
+        raise Untranslatable(f'`{min(mixed)}` is a reference on some ways to step "{target}" only')
     sources = [way.source for way in tokens.ways[target] if tokens.steps[way.source].next.mode is RouteMode.INCLUSIVE]
     if len(set(sources)) < len(sources) and step.join is Join.EACH:
         raise Untranslatable(f'one step may send two tokens to step "{target}" at once, and `ctx` holds only one')
@@ -184,7 +205,7 @@ def _named(document: Document, tokens: Tokens) -> Names:
 
 def _wanted(tokens: Tokens, target: str, key: str) -> str:
     plain = re.sub(r"\W", "_", f"{target}_{key}")
-    is_reference = any(tokens.is_reference(way.arc.args.get(key)) for way in tokens.ways[target])
+    is_reference = (target, key) in tokens.references
     return f"{plain}_ref" if is_reference and not plain.endswith("_ref") else plain
 
 

@@ -17,7 +17,8 @@ def newline(text: str) -> str:
 
 
 def line_start(text: str, at: int) -> int:
-    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    end = at - 1 if at and text.startswith("\r\n", at - 1) else at
+    start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
     return start + 1 if start == 0 and text.startswith(BYTE_ORDER_MARK) else start
 
 
@@ -133,6 +134,21 @@ def has_gap_comments(text: str, node: Mapping | Sequence) -> bool:
     return False
 
 
+def comments_above(text: str, entry: Entry) -> tuple[int, list[str]]:
+    """The comment lines directly above an entry, at its own column: where they begin, and what they say."""
+    start = line_start(text, entry.key.start)
+    margin = text[start : entry.key.start]
+    found: list[str] = []
+    while start and not margin.strip():
+        above = line_start(text, start - 1)
+        line = text[above : line_end(text, above)]
+        if not line.startswith(f"{margin}#"):
+            break
+        found.insert(0, line.strip())
+        start = above
+    return start, found
+
+
 def cut_line_entry(text: str, entry: Entry, mapping: Mapping) -> Edit | None:
     """Takes an entry out of a block mapping that has others; None where it shares its first line with a dash."""
     start = line_start(text, entry.key.start)
@@ -140,8 +156,12 @@ def cut_line_entry(text: str, entry: Entry, mapping: Mapping) -> Edit | None:
         following = next((other for other in mapping.entries if other.key.start > entry.key.start), None)
         gap = text[entry.end : following.key.start] if following is not None else "#"
         return None if "#" in gap or following is None else Edit(entry.key.start, following.key.start, "")
-    end = below(text, entry.end)
-    is_between_blanks = _is_blank(text, line_start(text, start - 1)) and _is_blank(text, end)
+    return cut_lines(text, start, below(text, entry.end))
+
+
+def cut_lines(text: str, start: int, end: int) -> Edit:
+    """Takes lines out, and where blank lines stand on both sides, one of those too."""
+    is_between_blanks = start > 0 and _is_blank(text, line_start(text, start - 1)) and _is_blank(text, end)
     return Edit(start, next_line(text, end) if is_between_blanks else end, "")
 
 

@@ -10,7 +10,9 @@ from noetl.playbook.migrate.blocks import (
     below,
     colon,
     column,
+    comments_above,
     cut,
+    cut_lines,
     has_gap_comments,
     insert_lines,
     is_inline,
@@ -42,7 +44,9 @@ New = str | Tail | dict[str, "New"] | list["New"]
 def tail(text: str, entry: Entry, owner: Mapping) -> Tail:
     """What stands behind the key of an entry of `owner`."""
     after = colon(text, entry)
-    if after is None or not is_inline(entry):
+    if after is None:
+        raise Untranslatable(f"the key is written with a question mark; write `{entry.key.text}:`")
+    if not is_inline(entry):
         raise Untranslatable(f"what `{entry.key.text}` holds stands elsewhere, behind an alias")
     value = text[entry.value.start : entry.value.end]
     is_one_line = len(value.splitlines()) <= 1 and not _is_block(entry.value)
@@ -121,13 +125,22 @@ def nested(path: Items[str], value: New) -> New:
 def replace_entry(text: str, owner: Mapping, entry: Entry, path: Items[str], value: New) -> list[Edit]:
     """Puts a value at a path inside `owner` instead of an entry of it."""
     if owner.get(path[0]) is not None and path[0] != entry.key.text:
-        return [*put(text, owner, path, value), cut_entry(text, entry, owner)]
+        return _moved(text, owner, entry, path, value)
     inner = nested(path[1:], value)
     if owner.flow:
         return [Edit(entry.key.start, entry.end, f"{path[0]}: {_flow(inner)}")]
     margin = column(text, entry.key.start)
     body = newline(text).join(block_lines(path[0], inner, margin))[margin:]
     return [Edit(entry.key.start, entry_end(text, entry), body)]
+
+
+def _moved(text: str, owner: Mapping, entry: Entry, path: Items[str], value: New) -> list[Edit]:
+    """The comments above an entry go with it where they can: into lines, not between brackets."""
+    taken = cut_entry(text, entry, owner)
+    start, above = comments_above(text, entry)
+    added = put(text, owner, path, value, above=above)
+    is_taken_along = bool(above) and any(above[0] in edit.text for edit in added)
+    return [*added, cut_lines(text, start, below(text, entry.end)) if is_taken_along else taken]
 
 
 def entry_end(text: str, entry: Entry) -> int:
@@ -147,8 +160,13 @@ def cut_entry(text: str, entry: Entry, owner: Mapping) -> Edit:
     return found
 
 
-def put(text: str, owner: Mapping, path: Items[str], value: New, *, first: bool = False) -> list[Edit]:
-    """Adds a value at a path inside `owner`, as its last entry or its first, making the mappings that are missing."""
+def put(
+    text: str, owner: Mapping, path: Items[str], value: New, *, first: bool = False, above: Items[str] = ()
+) -> list[Edit]:
+    """Adds a value at a path inside `owner`, as its last entry or its first, making the mappings that are missing.
+
+    `above` are comments for the lines before it; between brackets there is no place for them.
+    """
     mapping, holder, parent = owner, None, owner
     while (entry := mapping.entry(path[0])) is not None:
         if len(path) == 1 or not isinstance(entry.value, Mapping) or not is_inline(entry):
@@ -156,19 +174,24 @@ def put(text: str, owner: Mapping, path: Items[str], value: New, *, first: bool 
         holder, parent, mapping, path = entry, mapping, entry.value, path[1:]
     inner = nested(path[1:], value)
     if not mapping.flow:
-        return [_put_lines(text, mapping, path[0], inner, first=first)]
+        return [_put_lines(text, mapping, path[0], inner, first=first, above=above)]
     flow = flow_text(inner)
     if flow is not None:
         return [_put_flow(mapping, path[0], flow, first=first)]
     if holder is None or parent.flow:
         raise Untranslatable("it cannot stand between brackets; write the mapping around it in lines")
-    return _spread(text, holder, mapping, block_lines(path[0], inner, column(text, holder.key.start) + INDENT))
+    margin = column(text, holder.key.start) + INDENT
+    return _spread(text, holder, mapping, [*_indented(above, margin), *block_lines(path[0], inner, margin)])
 
 
-def _put_lines(text: str, mapping: Mapping, key: str, value: New, *, first: bool) -> Edit:
+def _put_lines(text: str, mapping: Mapping, key: str, value: New, *, first: bool, above: Items[str]) -> Edit:
     margin = column(text, mapping.entries[0].key.start)
     at = line_start(text, mapping.entries[0].key.start) if first else below(text, mapping.end)
-    return insert_lines(text, at, block_lines(key, value, margin))
+    return insert_lines(text, at, [*_indented(above, margin), *block_lines(key, value, margin)])
+
+
+def _indented(lines: Items[str], margin: int) -> list[str]:
+    return [" " * margin + line for line in lines]
 
 
 def _put_flow(mapping: Mapping, key: str, flow: str, *, first: bool) -> Edit:

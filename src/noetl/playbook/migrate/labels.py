@@ -36,7 +36,8 @@ def _named(text: str, task: TaskNode) -> list[Edit]:
 
 
 def _in_brackets(text: str, task: TaskNode, label: str) -> list[Edit]:
-    opened = f"{{ name: {label}, " if task.body.entries else f"{{ name: {label} "
+    inside = text[task.body.start + 1 : task.body.end - 1]
+    opened = f"{{ name: {label}{',' if task.body.entries else ''}{'' if inside.startswith(' ') else ' '}"
     gaps = text[task.item.start : task.body.start] + text[task.body.end : task.item.end]
     if "#" in gaps:
         raise Untranslatable("a comment stands between the label and the task; move it first")

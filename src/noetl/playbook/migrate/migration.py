@@ -97,7 +97,8 @@ def migrate(text: str) -> Migration:
     is_old, given = _is_old(run.document), run.snapshot()
     run.apply_all(OLDER)
     _leave_v10(run, given, is_old=is_old)
-    return Migration(run.text, tuple(dict.fromkeys(run.applied)), tuple(dict.fromkeys(run.refused)))
+    refused = sorted(dict.fromkeys(run.refused), key=lambda refusal: (refusal.span, refusal.code))
+    return Migration(run.text, tuple(dict.fromkeys(run.applied)), tuple(refused))
 
 
 def single_rewrites(document: Document) -> Iterator[Rewrite]:

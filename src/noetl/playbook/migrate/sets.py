@@ -95,19 +95,16 @@ def _entry_text(text: str, part: Entry, entry: Entry) -> str:
 def _merged_flow(text: str, then: Mapping, parts: Sequence[Entry]) -> list[Edit]:
     first, *rest = parts
     written = [_entry_text(text, part, entry) for part in parts for entry in _entries(text, part)]
-    taken = [cut_entry(text, part, then) for part in rest]
-    return [Edit(first.key.start, first.end, f"set: {{ {', '.join(written)} }}"), *_joined(taken)]
+    taken = [_cut_behind(text, then, part) for part in rest]
+    return [Edit(first.key.start, first.end, f"set: {{ {', '.join(written)} }}"), *taken]
 
 
-def _joined(edits: Sequence[Edit]) -> list[Edit]:
-    """Cuts of neighbours may share a border; what overlaps is cut once."""
-    found: list[Edit] = []
-    for edit in sorted(edits):
-        if found and edit.start < found[-1].end:
-            found[-1] = Edit(found[-1].start, max(edit.end, found[-1].end), "")
-        else:
-            found.append(edit)
-    return found
+def _cut_behind(text: str, then: Mapping, part: Entry) -> Edit:
+    """Takes an entry out together with the comma before it; it is never the first of its mapping."""
+    before = then.entries[then.entries.index(part) - 1]
+    if "#" in text[before.end : part.key.start]:
+        raise Untranslatable("it shares a bracket with a comment; move the comment first")
+    return Edit(before.end, part.end, "")
 
 
 def _entries(text: str, part: Entry) -> tuple[Entry, ...]:

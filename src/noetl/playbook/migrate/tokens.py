@@ -35,6 +35,7 @@ class Tokens:
         self.given = self._given()
         self.sure = self._sure()
         self.needed = self._needed()
+        self.references = self._references()
 
     def carried(self, target: str) -> dict[str, None]:
         """The keys to hand to a step: those its arcs give and those it needs, in a stable order."""
@@ -55,11 +56,28 @@ class Tokens:
             if use.site in (Site.ADMIT_WHEN, Site.STEP_INPUT):
                 yield use, name
 
-    def is_reference(self, value: object) -> bool:
-        """Whether the text shows that a value is a reference."""
-        if not isinstance(value, str) or not is_template(value):
-            return False
-        return any(name.segments and name.segments[-1].name in ("ref", "result_ref") for name in parse(value).names)
+    def is_sometimes_reference(self, target: str, key: str) -> bool:
+        """Whether some ways bring a reference under this key and others bring something else."""
+        ways = [way for way in self.ways[target] if key in way.arc.args or key in self.given[way.source]]
+        return len({self._brings_reference(way, key, self.references) for way in ways}) > 1
+
+    def _brings_reference(self, way: Way, key: str, known: set[tuple[str, str]]) -> bool:
+        return _is_reference(way.arc.args[key]) if key in way.arc.args else (way.source, key) in known
+
+    def _references(self) -> set[tuple[str, str]]:
+        """The keys of each step under which a reference may arrive."""
+        found: set[tuple[str, str]] = set()
+        changed = True
+        while changed:
+            arriving = {
+                (target, key)
+                for target, ways in self.ways.items()
+                for key in self.given[target]
+                if any(self._brings_reference(way, key, found) for way in ways)
+            }
+            changed = arriving != found
+            found = arriving
+        return found
 
     def groups(self) -> list[set[str]]:
         """Steps that are rewritten together: those linked by a value that passes through."""
@@ -143,6 +161,14 @@ class Tokens:
                 found.add(name)
                 waiting.extend(arc.step for arc in self.steps[name].next.arcs)
         return found
+
+
+def _is_reference(value: object) -> bool:
+    """Whether the text shows that a value is a reference."""
+    if not isinstance(value, str) or not is_template(value):
+        return False
+    last = [name.segments[-1].name for name in parse(value).names if name.segments]
+    return any(name == "ref" or name.endswith("_ref") for name in last)
 
 
 def _reads(document: Document) -> dict[str, list[tuple[TemplateUse, NameUse]]]:
