@@ -1,15 +1,19 @@
-"""Events to JSON and back: one encode an event, unknown fields ignored, unknown names answered by a value."""
+"""Events to JSON and back: one encode an event, unknown fields ignored, unknown names answered by a value.
+
+In memory a time is seconds since 1970; in JSON it is text such as `2026-03-01T12:00:00.250000Z`.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
 
 import msgspec
 
 from noetl.engine.envelope import NAMES, Event
 from noetl.engine.events import EVENT_VERSION, Body
-from noetl.engine.reference import MARK, revive
-from noetl.engine.upcast import upcast
+from noetl.engine.reference import External, Reference, encode_value, has_mark, revive
+from noetl.engine.upcast import STEPS, Step, upcast
 
 _TYPES: dict[str, type[Body]] = {name: type_ for type_, (name, _) in NAMES.items()}
-_MARK = f'"{MARK}"'.encode()
-_ESCAPED = f'"${MARK}'.encode()
 _encoder = msgspec.json.Encoder()
 
 
@@ -21,13 +25,13 @@ class UnknownEvent(msgspec.Struct, frozen=True):
     reason: str
 
 
-class _Sealed(msgspec.Struct, frozen=True):
-    """An envelope whose payload is not opened yet."""
+class Sealed(msgspec.Struct, frozen=True):
+    """An envelope whose payload is not opened."""
 
     event_id: str
     execution_id: str
     seq: int
-    timestamp: float
+    timestamp: datetime
     source: str
     name: str
     entity_type: str
@@ -43,33 +47,74 @@ class _Sealed(msgspec.Struct, frozen=True):
     version: int = EVENT_VERSION
 
 
-_sealed = msgspec.json.Decoder(_Sealed)
+class StoredEvent(msgspec.Struct, frozen=True):
+    """An event whose whole payload was too large: `unseal` opens it with what is stored under the reference."""
+
+    sealed: Sealed
+    reference: Reference
+
+
+_sealed = msgspec.json.Decoder(Sealed)
 _bodies: dict[str, msgspec.json.Decoder[Body]] = {name: msgspec.json.Decoder(type_) for name, type_ in _TYPES.items()}
 
 
-def encode(event: Event) -> bytes:
-    return _encoder.encode(event)
+def encode(event: Event, payload: bytes | None = None) -> bytes:
+    """`payload` is that of the event as JSON, where it is known already."""
+    raw = msgspec.Raw(payload if payload is not None else encode_value(event.payload))
+    return _encoder.encode(
+        Sealed(
+            event.event_id,
+            event.execution_id,
+            event.seq,
+            datetime.fromtimestamp(event.timestamp, UTC),
+            event.source,
+            event.name,
+            event.entity_type,
+            event.entity_id,
+            event.status,
+            raw,
+            event.step_run_id,
+            event.iteration_id,
+            event.task_run_id,
+            event.task_label,
+            event.attempt,
+            event.parent_execution_id,
+            event.version,
+        )
+    )
 
 
-def decode(data: bytes) -> Event | UnknownEvent:
+def decode(data: bytes, steps: Mapping[tuple[str, int], Step] = STEPS) -> Event | StoredEvent | UnknownEvent:
     sealed = _sealed.decode(data)
     decoder = _bodies.get(sealed.name)
     if decoder is None:
         return UnknownEvent(sealed.name, sealed.seq, "this version knows no event of that name")
     if sealed.version > EVENT_VERSION:
         return UnknownEvent(sealed.name, sealed.seq, f"its form {sealed.version} is newer than {EVENT_VERSION}")
-    if sealed.version == EVENT_VERSION and _MARK not in data and _ESCAPED not in data:
+    if sealed.version == EVENT_VERSION and not has_mark(sealed.payload):
         return _opened(sealed, decoder.decode(sealed.payload))
-    raw = upcast(sealed.name, sealed.version, msgspec.json.decode(sealed.payload))
-    return _opened(sealed, msgspec.convert(revive(raw), _TYPES[sealed.name]))
+    raw = revive(msgspec.json.decode(sealed.payload))
+    if isinstance(raw, External):
+        return StoredEvent(sealed, raw.reference)
+    return _upcast(sealed, raw, steps)
 
 
-def _opened(sealed: _Sealed, body: Body) -> Event:
+def unseal(event: StoredEvent, payload: bytes, steps: Mapping[tuple[str, int], Step] = STEPS) -> Event:
+    return _upcast(event.sealed, revive(msgspec.json.decode(payload)), steps)
+
+
+def _upcast(sealed: Sealed, raw: object, steps: Mapping[tuple[str, int], Step]) -> Event:
+    payload = msgspec.convert(raw, dict[str, object])
+    body = msgspec.convert(upcast(sealed.name, sealed.version, payload, steps), _TYPES[sealed.name], str_keys=True)
+    return _opened(sealed, body)
+
+
+def _opened(sealed: Sealed, body: Body) -> Event:
     return Event(
         sealed.event_id,
         sealed.execution_id,
         sealed.seq,
-        sealed.timestamp,
+        sealed.timestamp.timestamp(),
         sealed.source,
         sealed.name,
         sealed.entity_type,
@@ -82,5 +127,4 @@ def _opened(sealed: _Sealed, body: Body) -> Event:
         sealed.task_label,
         sealed.attempt,
         sealed.parent_execution_id,
-        sealed.version,
     )

@@ -6,7 +6,7 @@ from typing import assert_never
 import msgspec
 
 from noetl.engine import events as e
-from noetl.engine.names import entity_id
+from noetl.engine.names import entity_id, task_label
 from noetl.engine.output import Status
 
 NAMES: dict[type[e.Body], tuple[str, str]] = {
@@ -67,8 +67,9 @@ class Event(msgspec.Struct, frozen=True):
 def stamp(
     facts: Iterable[e.Fact], *, execution_id: str, after: int, timestamp: float, parent: str | None
 ) -> list[Event]:
-    """Facts as events that follow number `after` of their execution."""
-    return [_stamped(fact, execution_id, after + offset, timestamp, parent) for offset, fact in enumerate(facts, 1)]
+    """Facts as events that follow number `after` of their execution. Times are kept to the microsecond, as in JSON."""
+    at = round(timestamp, 6)
+    return [_stamped(fact, execution_id, after + offset, at, parent) for offset, fact in enumerate(facts, 1)]
 
 
 def _stamped(fact: e.Fact, execution_id: str, seq: int, timestamp: float, parent: str | None) -> Event:
@@ -100,13 +101,15 @@ def _where(fact: e.Fact) -> tuple[str | None, e.Path, str | None, str | None, in
         case e.TaskStarted() | e.TaskDone():
             return fact.step_run_id, fact.path, fact.task_run_id, fact.task, fact.attempt
         case e.TaskWaiting():
-            return fact.step_run_id, fact.path, fact.task_run_id, None, None
+            return fact.step_run_id, fact.path, fact.task_run_id, task_label(fact.task_run_id), None
         case e.IterationStarted() | e.IterationDone() | e.IterationFailed() | e.LoopStarted() | e.LoopDone():
             return fact.step_run_id, fact.path, None, None, None
         case e.StepScheduled() | e.StepStarted() | e.StepDone() | e.StepFailed() | e.NextEvaluated():
             return fact.step_run_id, (), None, None, None
         case e.CtxPatched():
-            return fact.origin.step_run_id, fact.origin.iteration, fact.origin.task_run_id, None, None
+            origin = fact.origin
+            label = task_label(origin.task_run_id) if origin.task_run_id is not None else None
+            return origin.step_run_id, origin.iteration, origin.task_run_id, label, None
         case _:
             return None, (), None, None, None
 

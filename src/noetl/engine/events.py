@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from noetl.engine.output import Error, Loop, Output
+from noetl.engine.gathering import Intervals
+from noetl.engine.output import NOTHING, Error, Loop, Output
 from noetl.playbook.model import Directive, LoopMode
 
 EVENT_VERSION = 1
@@ -58,10 +59,6 @@ class RequestEvaluated(Body, frozen=True):
     error: Error | None = None
 
 
-class WorkflowStarted(Body, frozen=True):
-    entry_step: str
-
-
 class Trigger(msgspec.Struct, frozen=True, omit_defaults=True):
     """The boundary event that sent a token; templates read it as `event`."""
 
@@ -81,6 +78,21 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
     args: Values = {}
 
 
+class Seed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What a rerun takes over from its origin: scopes, outputs and run numbers, and the tokens it begins with."""
+
+    tokens: Sequence[Token]
+    ctx: Values = {}
+    outputs: Values = {}
+    counts: Mapping[str, int] = {}
+    output: Output = NOTHING
+
+
+class WorkflowStarted(Body, frozen=True):
+    entry_step: str
+    seed: Seed | None = None
+
+
 class StepScheduled(Body, frozen=True):
     step_run_id: str
     step: str
@@ -96,6 +108,20 @@ class StepSkipped(Body, frozen=True):
     reason: str = "denied"
 
 
+class Kept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The iterations of a rerun's loop that had succeeded in its origin and do not run again.
+
+    Data that grew too large to be carried is in the origin's log, under `execution_id` and `step_run_id`.
+    """
+
+    execution_id: str
+    step_run_id: str
+    ended: Intervals
+    succeeded: int
+    data_bytes: int = 0
+    step: Values = {}
+
+
 class LoopStarted(Body, frozen=True):
     step_run_id: str
     path: Path
@@ -103,6 +129,7 @@ class LoopStarted(Body, frozen=True):
     collection: object
     mode: LoopMode
     max_in_flight: int
+    kept: Kept | None = None
 
 
 class LoopDone(Body, frozen=True):
@@ -137,8 +164,9 @@ class NextEvaluated(Body, frozen=True):
     error: Error | None = None
 
 
-class ExecutionCancelled(Body, frozen=True):
+class ExecutionCancelled(Body, frozen=True, omit_defaults=False):
     reason: str | None = None
+    status: str = "cancelled"
 
 
 class WorkflowFinished(Body, frozen=True):
@@ -184,7 +212,10 @@ class BlockLoop(msgspec.Struct, frozen=True):
 
 
 class TaskStarted(Body, frozen=True):
-    """`key` is the idempotency key: the id of the first run of this visit. `patch` is what a `before` rule wrote."""
+    """`key` is the idempotency key: the id of the first run of this visit.
+
+    `patch` is what a `before` rule wrote, and `rule` its position.
+    """
 
     step_run_id: str
     path: Path
@@ -194,6 +225,7 @@ class TaskStarted(Body, frozen=True):
     key: str
     call: Call | None = None
     patch: Patch = Patch()
+    rule: int | None = None
 
 
 class TaskDone(Body, frozen=True):
@@ -264,11 +296,14 @@ class IterationDone(Body, frozen=True):
 
 
 class IterationFailed(Body, frozen=True):
+    """`children` are the child executions that it waited for, which must end too."""
+
     step_run_id: str
     path: Path
     output: Output
     call: str = ""
     by_server: bool = False
+    children: Sequence[str] = ()
 
 
 class StepDone(Body, frozen=True):
@@ -278,10 +313,13 @@ class StepDone(Body, frozen=True):
 
 
 class StepFailed(Body, frozen=True):
+    """`children` are the child executions that it waited for, which must end too."""
+
     step_run_id: str
     output: Output
     loop: Loop | None = None
     by_server: bool = False
+    children: Sequence[str] = ()
 
 
 Fact = (

@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from noetl.engine.events import Values
 from noetl.playbook.model import Reducer
+
+Values = Mapping[str, object]
 
 
 class Write(msgspec.Struct, frozen=True):

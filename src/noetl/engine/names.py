@@ -8,6 +8,16 @@ def entity_id(step_run_id: str, path: Path) -> str:
     return f"{step_run_id}[{','.join(map(str, path))}]" if path else step_run_id
 
 
+def step_of(step_run_id: str) -> str:
+    """`fetch` for `fetch#2`."""
+    return step_run_id.partition("#")[0]
+
+
+def task_label(task_run_id: str) -> str:
+    """`get_page` for `fetch#2[17].get_page/3`."""
+    return task_run_id.rpartition(".")[2].partition("/")[0]
+
+
 def child_execution_id(execution_id: str, task_run_id: str) -> str:
     """The id of the child that a task run starts: the same whenever the start is delivered again."""
     return f"{execution_id}.{task_run_id}"

@@ -1,17 +1,22 @@
 """Data kept elsewhere: references that authors see, and values that were too large to travel in an event.
 
 Both are told from ordinary data by their type, never by their shape. In JSON they carry a mark, and data
-that happens to hold the mark is escaped on its way in.
+that happens to hold the mark as a key is escaped when it is written and restored when it is read.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import msgspec
 
 from noetl.errors import TemplateError
+from noetl.expressions.template import Readable
 
 MARK = "$noetl"
-_ESCAPED = "$$noetl"
+_WORD = MARK.removeprefix("$")
+_SIGN = f'{MARK}"'.encode()
+"""How a key that is the mark, escaped or not, ends in JSON. Text may end so too: that costs time, nothing else."""
+
+_encoder = msgspec.json.Encoder()
 
 
 class ReferenceMeta(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -22,61 +27,116 @@ class ReferenceMeta(msgspec.Struct, frozen=True, omit_defaults=True):
     compression: str | None = None
 
 
-class Reference(msgspec.Struct, frozen=True, tag_field=MARK, tag="ref"):
+class Reference(Readable, msgspec.Struct, frozen=True, tag_field=MARK, tag="ref"):
     """Where data is stored and how to know it is whole. Authors hold it under names that end in `_ref`."""
 
     type: str
-    locator: dict[str, object]
+    locator: Mapping[str, object]
     auth_reference: str | None = None
     meta: ReferenceMeta = ReferenceMeta()
 
     def read(self, name: str) -> object:
-        """A field of the reference itself, for templates; the data behind it is reached by `kind: resolve` only."""
+        """A field of the reference itself; the data behind it is reached by `kind: resolve` only."""
         if name not in self.__struct_fields__:
-            raise TemplateError(f"a reference has no `{name}`: it is a locator, not the data", kind="data_by_reference")
+            raise TemplateError(
+                f"a reference has no `{name}`: it says where data is stored; fetch it with `kind: resolve`",
+                kind="data_by_reference",
+            )
         return msgspec.to_builtins(getattr(self, name))
 
+    def text(self) -> str:
+        raise TemplateError("a reference has no text: pass it on whole, or fetch its data with `kind: resolve`")
 
-class External(msgspec.Struct, frozen=True, tag_field=MARK, tag="data"):
-    """A value that was too large for an event. It is read back where it is used; a server template may not read it."""
+
+class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_field=MARK, tag="data"):
+    """A value that was too large for an event. It is read back where it is used; a server template may not read it.
+
+    `lifted` are the small fields that the author selected, which may be read everywhere.
+    """
 
     reference: Reference
+    lifted: Mapping[str, object] = {}
 
     def read(self, name: str) -> object:
-        raise TemplateError(
-            f"`{name}` cannot be read here: the value is stored outside the log ({self.reference.meta.bytes} bytes). "
-            "Lift what a guard needs with `spec.result.select`, or fetch the data with `kind: resolve`",
-            kind="data_by_reference",
+        if name in self.lifted:
+            return self.lifted[name]
+        raise self._unreadable(f"`{name}` cannot be read here: it is part of a value that")
+
+    def text(self) -> str:
+        raise self._unreadable("this value cannot be read here: it")
+
+    def _unreadable(self, what: str) -> TemplateError:
+        message = (
+            f"{what} is stored outside the log ({self.reference.meta.bytes} bytes). "
+            "Lift what is needed with `spec.result.select`, or fetch the data with `kind: resolve`"
         )
+        return TemplateError(message, kind="data_by_reference")
 
 
-_TYPES: dict[str, type[Reference | External]] = {"ref": Reference, "data": External}
+_TYPES: dict[object, type[Reference | External]] = {"ref": Reference, "data": External}
 
 
-def escape(data: object) -> object:
-    """Foreign data with the mark taken out of its keys, so that it can never pass for a reference."""
-    return _walk(data, lambda mapping: {_swap(key, MARK, _ESCAPED): value for key, value in mapping.items()})
+def encode_value(value: object) -> bytes:
+    """A value, or a record of the engine, as JSON in which nothing but a reference carries the mark."""
+    data = _encoder.encode(value)
+    return _encoder.encode(_escape(value)) if _SIGN in data else data
+
+
+def decode_value(data: bytes) -> object:
+    """What `encode_value` wrote, as plain data with its references."""
+    found: object = msgspec.json.decode(data)
+    return revive(found) if has_mark(data) else found
+
+
+def has_mark(data: bytes | msgspec.Raw) -> bool:
+    """Whether JSON may hold references or escaped keys, so that it must be revived."""
+    return _SIGN in bytes(data)
 
 
 def revive(data: object) -> object:
-    """Decoded JSON with marked mappings turned back into references."""
-    return _walk(data, _revive_mapping)
-
-
-def _revive_mapping(mapping: dict[str, object]) -> object:
-    kind = mapping.get(MARK)
-    if isinstance(kind, str) and kind in _TYPES:
-        return msgspec.convert(mapping, _TYPES[kind])
-    return {_swap(key, _ESCAPED, MARK): value for key, value in mapping.items()}
-
-
-def _swap(key: str, old: str, new: str) -> str:
-    return key.replace(old, new, 1) if key.startswith(old) else key
-
-
-def _walk(data: object, change: Callable[[dict[str, object]], object]) -> object:
+    """Decoded JSON with marked mappings turned back into references, and escaped keys into what they were."""
     if isinstance(data, dict):
-        return change({key: _walk(value, change) for key, value in data.items()})
+        found = {_unescaped(key): revive(value) for key, value in data.items()}
+        return msgspec.convert(found, _TYPES[found[MARK]]) if MARK in data else found
     if isinstance(data, list):
-        return [_walk(value, change) for value in data]
+        return [revive(value) for value in data]
     return data
+
+
+def each_value(value: object, change: Callable[[object], object]) -> object:
+    """A record, a mapping or a list with each of its values changed; the same object where none was."""
+    if isinstance(value, msgspec.Struct):
+        return _each_field(value, change)
+    if isinstance(value, dict):
+        items = {key: change(item) for key, item in value.items()}
+        return items if any(items[key] is not item for key, item in value.items()) else value
+    if isinstance(value, list | tuple):
+        changed = [change(item) for item in value]
+        same = all(one is other for one, other in zip(changed, value, strict=True))
+        return value if same else type(value)(changed)
+    return value
+
+
+def _each_field(record: msgspec.Struct, change: Callable[[object], object]) -> msgspec.Struct:
+    fields = {name: getattr(record, name) for name in record.__struct_fields__}
+    changes = {name: new for name, old in fields.items() if (new := change(old)) is not old}
+    return msgspec.structs.replace(record, **changes) if changes else record
+
+
+def _escape(value: object) -> object:
+    if isinstance(value, dict):
+        return {_escaped(key): _escape(item) for key, item in value.items()}
+    return each_value(value, _escape)
+
+
+def _escaped(key: str) -> str:
+    return f"${key}" if _is_mark(key) else key
+
+
+def _unescaped(key: str) -> str:
+    return key[1:] if key != MARK and _is_mark(key) else key
+
+
+def _is_mark(key: str) -> bool:
+    """The mark, or the mark escaped any number of times."""
+    return key.endswith(MARK) and key.lstrip("$") == _WORD

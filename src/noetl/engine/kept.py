@@ -1,0 +1,87 @@
+"""Which outputs are stored whatever their size, since the playbook's text reads their `.ref`."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from noetl.expressions.template import NameUse, is_template, parse
+from noetl.playbook.model import Block, Playbook, Step, Task
+
+_OWN = frozenset({"output", "outcome"})
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """`tasks` are named by the path of their pipeline, such as `workflow/fetch`, and their own name."""
+
+    tasks: frozenset[tuple[str, str]]
+    steps: frozenset[str]
+
+
+def kept_outputs(playbook: Playbook) -> Kept:
+    tasks: set[tuple[str, str]] = set()
+    steps = {step.name for step in playbook.workflow if _OWN & _refs(step.set, step.next)}
+    for path, owner in _pipelines(playbook):
+        refs = _refs_of(owner)
+        names = {task.name for task in owner.tool}
+        tasks |= {(path, task.name) for task in owner.tool if task.name in refs or _OWN & _refs(task)}
+        if any(_OWN & _refs(task.policy.before) for task in owner.tool if task.policy is not None):
+            tasks |= {(path, name) for name in names}
+        steps |= {step.name for step in playbook.workflow if step.name in refs - names}
+    return Kept(frozenset(tasks | _last_tasks(playbook, steps)), frozenset(steps))
+
+
+def _pipelines(playbook: Playbook) -> Iterator[tuple[str, Step | Block]]:
+    for step in playbook.workflow:
+        yield f"workflow/{step.name}", step
+    for name, block in playbook.workbook.items():
+        yield f"workbook/{name}", block
+
+
+def _refs_of(owner: Step | Block) -> set[str]:
+    """Whose `.ref` is read by name; `output.ref` means another thing in each place."""
+    return _refs(owner) - _OWN
+
+
+def _last_tasks(playbook: Playbook, steps: set[str]) -> set[tuple[str, str]]:
+    """A step's output is that of its last task run, which may be any; a call hands the block's output on."""
+    found: set[tuple[str, str]] = set()
+    for step in playbook.workflow:
+        if step.name in steps:
+            found |= {(f"workflow/{step.name}", task.name) for task in step.tool}
+    pending = [task for step in playbook.workflow if step.name in steps for task in step.tool]
+    while pending:
+        block = _called(playbook, pending.pop())
+        for task in block.tool if block is not None else ():
+            key = (f"workbook/{block.name if block is not None else ''}", task.name)
+            if key not in found:
+                found.add(key)
+                pending.append(task)
+    return found
+
+
+def _called(playbook: Playbook, task: Task) -> Block | None:
+    return playbook.workbook.get(str(task.fields.get("task"))) if task.kind == "workbook" else None
+
+
+def _refs(*parts: object) -> set[str]:
+    return {use.root for part in parts for text in _texts(part) for use in parse(text).names if _reads_ref(use)}
+
+
+def _reads_ref(use: NameUse) -> bool:
+    return bool(use.segments) and use.segments[0].name == "ref"
+
+
+def _texts(part: object) -> Iterator[str]:
+    """Every template inside a part of the playbook."""
+    if isinstance(part, str):
+        if is_template(part):
+            yield part
+    elif isinstance(part, dict):
+        for item in part.values():
+            yield from _texts(item)
+    elif isinstance(part, list | tuple):
+        for item in part:
+            yield from _texts(item)
+    elif isinstance(part, msgspec.Struct):
+        for name in part.__struct_fields__:
+            yield from _texts(getattr(part, name))

@@ -1,0 +1,244 @@
+"""The one place that keeps events small: large values are stored elsewhere and a reference travels instead.
+
+`fit` comes before a fact is applied and appended, so that state and log hold the same. The blobs it names are
+stored first. Where data is used, `hydrate` puts it back.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import sha256
+
+import msgspec
+
+from noetl.engine.events import ExecutionCancelled, Fact, IterationDone, LoopDone, LoopStarted, Seed, TaskDone, Values
+from noetl.engine.gathering import Gathered, Write
+from noetl.engine.names import step_of
+from noetl.engine.output import Error, Output
+from noetl.engine.reference import External, Reference, ReferenceMeta, decode_value, each_value, encode_value
+
+PAYLOAD_BYTES_MAX = 64 * 1024
+PAYLOAD_BYTES_MIN = 4 * 1024
+"""A payload may always be this large: its ids and references need room, however small an author wants data to be."""
+
+SPILL_BYTES_MIN = 1024
+"""What is smaller is not worth a reference, which takes up about half of this where an output shows it too."""
+
+TEXT_CHARS_MAX = 2_000
+"""How much of a message or a traceback is kept where an event would be too large."""
+
+_REFERENCE_BYTES = 600
+_WHOLE = {(Output, "data"), (Error, "details"), (LoopStarted, "collection"), (Write, "value")}
+"""Fields whose value is stored as one; of other mappings and lists each element may be."""
+
+_NESTED = {(Output, "blocks"), (Seed, "outputs")}
+"""Mappings whose values are small records with large fields."""
+
+_TOGETHER = {(IterationDone, "reduced"), (Gathered, "reduced")}
+"""What the server itself goes on calculating with, so that it stays in the fact."""
+
+_TEXTS = {(Error, "message"), (ExecutionCancelled, "reason")}
+
+Change = Callable[[object], object]
+
+
+class Blob(msgspec.Struct, frozen=True):
+    """Bytes to store under their digest."""
+
+    sha256: str
+    data: bytes
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """A fact as it is applied and recorded, its payload in JSON, and what must be stored before."""
+
+    fact: Fact
+    payload: bytes
+    blobs: tuple[Blob, ...] = ()
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A task's output once its data is stored: `output` as the pipeline sees it, `data` as events carry it."""
+
+    output: Output
+    data: object
+    blobs: tuple[Blob, ...] = ()
+
+
+def fit(fact: Fact, limit_bytes: int = PAYLOAD_BYTES_MAX) -> Fitted:
+    """The fact with as few values stored elsewhere as it takes, the largest first.
+
+    A fact that is too large for its structure alone, such as one with very many tokens, is stored whole.
+    """
+    payload = encode_value(fact)
+    limit = max(limit_bytes, PAYLOAD_BYTES_MIN)
+    if len(payload) <= limit:
+        return Fitted(fact, payload)
+    short = _each_place(fact, _same)
+    blobs, change = _spill(short, len(encode_value(short)) - limit)
+    fitted = _each_place(short, change)
+    payload = encode_value(fitted)
+    if len(payload) <= limit:
+        return Fitted(fitted, payload, blobs)
+    whole = _blob(payload)
+    return Fitted(fitted, encode_value(External(_reference(whole))), (*blobs, whole))
+
+
+class Spill:
+    """Fits the facts of one transaction in order; `payloads` and `blobs` are what the shell then stores."""
+
+    def __init__(self, limit_bytes: int = PAYLOAD_BYTES_MAX, kept_steps: frozenset[str] = frozenset()) -> None:
+        self.limit_bytes = limit_bytes
+        self.kept_steps = kept_steps
+        self.payloads: list[bytes] = []
+        self.blobs: dict[str, Blob] = {}
+
+    def __call__(self, fact: Fact) -> Fact:
+        if isinstance(fact, LoopDone) and not fact.path and step_of(fact.step_run_id) in self.kept_steps:
+            stored = store(fact.output, limit_bytes=self.limit_bytes, always=True)
+            fact = msgspec.structs.replace(fact, output=stored.output)
+            self._keep(stored.blobs)
+        fitted = fit(fact, self.limit_bytes)
+        self._keep(fitted.blobs)
+        self.payloads.append(fitted.payload)
+        return fitted.fact
+
+    def _keep(self, blobs: tuple[Blob, ...]) -> None:
+        self.blobs |= {blob.sha256: blob for blob in blobs}
+
+
+def store(output: Output, *, limit_bytes: int, always: bool, lifted: Values | None = None) -> Stored:
+    """Data over the limit, or data whose reference is read, goes to the store; a tool's own reference stays."""
+    data = encode_value(output.data)
+    is_large = len(data) > limit_bytes
+    if not is_large and (not always or output.ref is not None):
+        return Stored(output, output.data)
+    blob = _blob(data)
+    reference = _reference(blob)
+    referred = msgspec.structs.replace(output, ref=output.ref or reference)
+    carried = External(reference, lifted or {}) if is_large else output.data
+    return Stored(referred, carried, (blob,))
+
+
+def recorded(done: TaskDone, stored: Stored) -> TaskDone:
+    """A task's end as events carry it."""
+    return msgspec.structs.replace(done, output=msgspec.structs.replace(done.output, data=stored.data))
+
+
+def hydrate(value: object, fetch: Callable[[Reference], bytes]) -> object:
+    """A value, or a record such as a cursor, with all data put back. References that authors hold stay."""
+    if isinstance(value, External):
+        return hydrate(decode_value(fetch(value.reference)), fetch)
+    if isinstance(value, Reference):
+        return value
+    return each_value(value, lambda item: hydrate(item, fetch))
+
+
+def stored_in(value: object) -> Iterator[Reference]:
+    """What `hydrate` would fetch first, for those who fetch ahead. What is fetched may name more."""
+    if isinstance(value, External):
+        yield value.reference
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from stored_in(item)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from stored_in(getattr(value, name))
+
+
+def inline_bytes_max(spec: Mapping[str, object]) -> int:
+    """How large the data of a task may be inside an event, by its layered spec."""
+    result = spec.get("result")
+    found = result.get("inline_max_bytes") if isinstance(result, Mapping) else None
+    return min(found, PAYLOAD_BYTES_MAX) if isinstance(found, int) else PAYLOAD_BYTES_MAX
+
+
+def _spill(fact: Fact, over_bytes: int) -> tuple[tuple[Blob, ...], Change]:
+    """What to store, the largest first, until the excess is gone; and the change that puts references in its place."""
+    encoded: dict[int, bytes] = {}
+
+    def weigh(value: object) -> object:
+        if isinstance(value, str | dict | list):
+            encoded[id(value)] = encode_value(value)
+        return value
+
+    _each_place(fact, weigh)
+    chosen: dict[int, Blob] = {}
+    for key, data in sorted(encoded.items(), key=lambda item: -len(item[1])):
+        if over_bytes <= 0 or len(data) < SPILL_BYTES_MIN:
+            break
+        chosen[key] = _blob(data)
+        over_bytes -= len(data) - _REFERENCE_BYTES
+
+    def change(value: object) -> object:
+        return External(_reference(chosen[id(value)])) if id(value) in chosen else value
+
+    return tuple(chosen.values()), change
+
+
+def _each_place(fact: Fact, change: Change) -> Fact:
+    """A fact with every value changed that may be stored elsewhere, and with its messages cut."""
+    return _record(fact, change)  # type: ignore[return-value]
+
+
+def _record(record: msgspec.Struct, change: Change) -> msgspec.Struct:
+    if isinstance(record, Reference | External):
+        return record
+    changes: dict[str, object] = {}
+    for name in record.__struct_fields__:
+        old = getattr(record, name)
+        new = _field(record, name, old, change)
+        if new is not old:
+            changes[name] = new
+    data = changes.get("data")
+    if isinstance(record, Output) and record.ref is None and isinstance(data, External):
+        changes["ref"] = data.reference
+    return msgspec.structs.replace(record, **changes) if changes else record
+
+
+def _field(record: msgspec.Struct, name: str, value: object, change: Change) -> object:
+    place = (type(record), name)
+    if place in _TOGETHER:
+        return value
+    if place in _WHOLE:
+        return change(value)
+    if place in _NESTED:
+        return each_value(value, lambda inner: _nested(inner, change))
+    if isinstance(value, str):
+        return _cut(value) if place in _TEXTS else value
+    return _record(value, change) if isinstance(value, msgspec.Struct) else _elements(value, change)
+
+
+def _elements(value: object, change: Change) -> object:
+    return each_value(value, lambda item: _element(item, change))
+
+
+def _element(value: object, change: Change) -> object:
+    return _record(value, change) if isinstance(value, msgspec.Struct) else change(value)
+
+
+def _nested(record: object, change: Change) -> object:
+    """A block of an output, such as `py` with its traceback, or an output as other steps read it."""
+    trace = record.get("traceback") if isinstance(record, dict) else None
+    if isinstance(record, dict) and isinstance(trace, str) and len(trace) > TEXT_CHARS_MAX:
+        record = record | {"traceback": _cut(trace, keeps_end=True)}
+    return _elements(record, change)
+
+
+def _cut(text: str, *, keeps_end: bool = False) -> str:
+    if len(text) <= TEXT_CHARS_MAX:
+        return text
+    note = f"[{len(text)} characters in all]"
+    room = TEXT_CHARS_MAX - len(note) - 1
+    return f"{note} {text[-room:]}" if keeps_end else f"{text[:room]} {note}"
+
+
+def _same(value: object) -> object:
+    return value
+
+
+def _blob(data: bytes) -> Blob:
+    return Blob(sha256(data).hexdigest(), data)
+
+
+def _reference(blob: Blob) -> Reference:
+    meta = ReferenceMeta(bytes=len(blob.data), sha256=blob.sha256)
+    return Reference("blob", {"sha256": blob.sha256}, meta=meta)
