@@ -13,10 +13,21 @@ from noetl.engine.reference import External, Reference, encode_value
 from noetl.playbook.model import Directive
 from tests.engine.generated import as_read, facts
 
-IDS = (
-    "event_id execution_id seq timestamp source name entity_type entity_id status payload step_run_id iteration_id "
-    "task_run_id task_label attempt parent_execution_id version"
-).split()
+IDS = [
+    *(
+        "event_id",
+        "execution_id",
+        "seq",
+        "timestamp",
+        "source",
+        "name",
+        "entity_type",
+        "entity_id",
+        "status",
+        "payload",
+    ),
+    *("step_run_id", "iteration_id", "task_run_id", "task_label", "attempt", "parent_execution_id", "version"),
+]
 
 
 def event(fact: e.Fact, timestamp: float = 1_772_366_400.25) -> Event:

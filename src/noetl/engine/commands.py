@@ -8,15 +8,18 @@ from noetl.engine.events import (
     IterationDone,
     IterationFailed,
     IterationStarted,
+    LoopStarted,
     Origin,
     Parent,
     Path,
     StepDone,
     StepFailed,
+    StepScheduled,
     StepStarted,
     TaskDone,
     TaskStarted,
     TaskWaiting,
+    WorkflowStarted,
 )
 from noetl.engine.output import Output
 
@@ -27,7 +30,7 @@ Reported = (
 
 
 class RequestExecution(msgspec.Struct, frozen=True):
-    """`missing` names the keychain entries that could not be found."""
+    """`missing` names the keychain entries that could not be found; `seed` is what a rerun starts with."""
 
     path: str
     digest: str
@@ -37,6 +40,7 @@ class RequestExecution(msgspec.Struct, frozen=True):
     origin: Origin | None = None
     missing: Sequence[str] = ()
     trace_id: str | None = None
+    seed: Sequence[WorkflowStarted | StepScheduled | LoopStarted] = ()
 
 
 class Report(msgspec.Struct, frozen=True):

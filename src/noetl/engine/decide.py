@@ -5,7 +5,7 @@ open, until nothing is. The shell stores all of it in one transaction or forgets
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 import msgspec
@@ -38,11 +38,19 @@ DEPTH_MAX = 32
 """The deepest chain of child executions."""
 
 
+def _as_it_is(fact: e.Fact) -> e.Fact:
+    return fact
+
+
 class Surroundings(msgspec.Struct, frozen=True):
-    """What a decision needs from outside: the time of the command, and collections kept elsewhere."""
+    """What a decision needs from outside: the time of the command, and collections kept elsewhere.
+
+    `fit` sees every fact before it is applied and keeps it small; a `size.Spill` does that.
+    """
 
     now: float
     collections: Collections
+    fit: Callable[[e.Fact], e.Fact] = _as_it_is
 
 
 def transact(program: Program, state: State, command: Command, around: Surroundings) -> list[e.Fact] | Rejection:
@@ -53,9 +61,9 @@ def transact(program: Program, state: State, command: Command, around: Surroundi
     facts: list[e.Fact] = []
     pending: deque[Pending] = deque()
     while decided:
-        for fact in decided:
+        for fact in map(around.fit, decided):
             pending.extend(evolve(program, state, fact))
-        facts.extend(decided)
+            facts.append(fact)
         decided = _next(program, state, pending, around)
     return facts
 
@@ -98,6 +106,8 @@ def _next(program: Program, state: State, pending: deque[Pending], around: Surro
 
 def _proceed(program: Program, state: StateView, item: Pending, around: Surroundings) -> list[e.Fact]:
     if isinstance(item, Arrive):
+        if item.token not in state.waiting:
+            return []
         return arrive(program, state, item.token, around.now)
     run = state.runs.get(item.step_run_id)
     if run is None:
@@ -105,6 +115,8 @@ def _proceed(program: Program, state: StateView, item: Pending, around: Surround
     match item:
         case Route():
             return route(program, state, run)
+        case Begin() if run.loop is not None:
+            return []
         case Begin():
             return begin(program, state, run, around.collections)
         case Tend():
@@ -131,7 +143,7 @@ def _request(program: Program, state: StateView, command: RequestExecution) -> l
     evaluated = e.RequestEvaluated(workload, names, program.playbook.entry_step, error)
     if error is not None:
         return [requested, evaluated, *stopped(state, error)]
-    return [requested, evaluated, e.WorkflowStarted(program.playbook.entry_step)]
+    return [requested, evaluated, *(command.seed or (e.WorkflowStarted(program.playbook.entry_step),))]
 
 
 def _refusal(command: RequestExecution) -> Error | None:

@@ -16,12 +16,16 @@ from noetl.engine.view import StateView
 
 
 class OfferWork(msgspec.Struct, frozen=True):
-    """A pipeline to run; or, with a `count`, the iterations of a loop, of which `slots` may run at once."""
+    """A pipeline to run; or, with a `count`, the iterations of a loop, of which `slots` may run at once.
+
+    With `indexes` only those are left to run: a rerun keeps the others.
+    """
 
     step_run_id: str
     path: e.Path = ()
     count: int | None = None
     slots: int = 1
+    indexes: tuple[int, ...] | None = None
 
 
 class EndWork(msgspec.Struct, frozen=True):
@@ -111,7 +115,8 @@ def _loop_started(program: Program, state: StateView, fact: e.LoopStarted) -> li
     levels = program.steps[state.runs[fact.step_run_id].step].levels
     if len(fact.path) + 1 < len(levels) or fact.count == 0:
         return []
-    return [OfferWork(fact.step_run_id, fact.path, fact.count, fact.max_in_flight)]
+    indexes = tuple(fact.kept.ended.gaps(fact.count)) if fact.kept is not None else None
+    return [OfferWork(fact.step_run_id, fact.path, fact.count, fact.max_in_flight, indexes)]
 
 
 def _waiting(state: StateView, fact: e.TaskWaiting) -> list[Effect]:

@@ -89,9 +89,11 @@ def _evaluated(state: State, fact: e.RequestEvaluated) -> Sequence[Pending]:
 
 def _workflow_started(state: State, fact: e.WorkflowStarted) -> Sequence[Pending]:
     state.status = "running"
-    token = e.Token(fact.entry_step, e.Trigger("workflow.started"))
-    state.waiting.append(token)
-    return (Arrive(token),)
+    seed = fact.seed or e.Seed((e.Token(fact.entry_step, e.Trigger("workflow.started")),))
+    state.ctx, state.outputs, state.counts = seed.ctx, dict(seed.outputs), dict(seed.counts)
+    state.output = seed.output
+    state.waiting.extend(seed.tokens)
+    return [Arrive(token) for token in seed.tokens]
 
 
 def _scheduled(program: Program, state: State, fact: e.StepScheduled) -> Sequence[Pending]:
@@ -189,11 +191,22 @@ def _loop_started(state: State, fact: e.LoopStarted) -> Sequence[Pending]:
     loop = LoopRun(
         fact.path, len(fact.path), fact.count, fact.collection, fact.mode, fact.max_in_flight, live={}, step={}
     )
+    if fact.kept is not None:
+        _keep(loop, fact.kept)
     if fact.path:
         loop_at(run, fact.path[:-1]).live[fact.path[-1]].loop = loop
     else:
         run.loop = loop
     return (Tend(run.id, fact.path),)
+
+
+def _keep(loop: LoopRun, kept: e.Kept) -> None:
+    """Iterations that succeeded before are over; the fact stays as it is, so the loop takes a copy of its parts."""
+    loop.ended = kept.ended.copy()
+    loop.succeeded = kept.succeeded
+    loop.data_bytes = kept.data_bytes
+    loop.step = kept.step
+    loop.next = loop.ended.first_gap(0)
 
 
 def _loop_done(state: State, fact: e.LoopDone) -> Sequence[Pending]:
@@ -238,7 +251,7 @@ def _iteration_started(program: Program, state: State, fact: e.IterationStarted)
         return _block_iteration(program, run, fact)
     loop = loop_at(run, fact.path[:-1])
     index = fact.path[-1]
-    loop.next = max(loop.next, index + 1)
+    loop.next = loop.ended.first_gap(max(loop.next, index + 1))
     is_leaf = loop.level + 1 == len(program.steps[run.step].levels)
     if not is_leaf:
         loop.live[index] = Iteration()

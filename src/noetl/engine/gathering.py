@@ -51,6 +51,20 @@ class Intervals(msgspec.Struct):
         at = bisect_right(self.starts, index) - 1
         return at >= 0 and index < self.stops[at]
 
+    def first_gap(self, index: int) -> int:
+        """The index itself, or the first one after it that has not ended."""
+        at = bisect_right(self.starts, index) - 1
+        return self.stops[at] if at >= 0 and index < self.stops[at] else index
+
+    def gaps(self, count: int) -> list[int]:
+        """The indexes below `count` that have not ended."""
+        edges = zip([0, *self.stops], [*self.starts, count], strict=True)
+        return [index for start, stop in edges for index in range(start, stop)]
+
+    def copy(self) -> "Intervals":
+        """Intervals that may grow without these changing."""
+        return Intervals(list(self.starts), list(self.stops), [_copied(part) for part in self.parts])
+
     def add(self, index: int, part: Gathered, reducers: Mapping[str, Reducer]) -> None:
         """Note that an index, not in the set yet, has ended."""
         at = bisect_right(self.starts, index)
@@ -88,7 +102,7 @@ def part_of(
     index: int, data: list[object] | None, writes: Values, reduced: Values, reducers: Mapping[str, Reducer]
 ) -> Gathered:
     """What one iteration gave: its data, its writes, and what loops inside it have reduced already."""
-    part = Gathered(data, {}, {}, dict(reduced))
+    part = Gathered(data, {}, {}, _grown(reduced))
     for path, value in writes.items():
         reducer = reducers.get(path)
         if reducer is None:
@@ -109,6 +123,16 @@ def reduce_onto(reducer: Reducer, start: object, gathered: object) -> object:
     if reducer is Reducer.COUNT:
         return _combine(reducer, start, gathered) if _fits(Reducer.SUM, start) else gathered
     return _combine(reducer, _first(reducer, start), gathered) if _fits(reducer, start) else gathered
+
+
+def _copied(part: Gathered) -> Gathered:
+    data = list(part.data) if part.data is not None else None
+    return Gathered(data, dict(part.writes), dict(part.inner), _grown(part.reduced), part.clash)
+
+
+def _grown(reduced: Values) -> dict[str, object]:
+    """What was reduced so far, in lists and mappings that may grow: those of a fact stay as they were recorded."""
+    return {path: value.copy() if isinstance(value, list | dict) else value for path, value in reduced.items()}
 
 
 def _misfit(index: int, path: str, reducer: Reducer, value: object) -> Clash:
