@@ -1,0 +1,76 @@
+"""A member of a scope that nobody writes, one letter away from one that somebody does."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from noetl.expressions.template import NameUse
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document, TemplateUse
+from noetl.playbook.positions import replace_in_scalar
+from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import Spelling
+from noetl.playbook.rules.written import owners
+
+OUTPUT = ("status", "data", "ref", "error", "meta", "loop", "http", "pg", "py", "process", "duckdb", "playbook")
+EVENT = ("name", "step", "status", "step_run_id", "error", "loop")
+ITERATION = ("index", "count", "parent")
+
+WHENCE = {
+    "workload": "`workload` declares",
+    "ctx": "some `set` writes",
+    "step": "some `set` writes",
+    "iter": "the loops and `set` give",
+    "output": "an output has",
+    "event": "an event has",
+}
+"""Where the members of a scope come from, for the message."""
+
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def check(document: Document) -> Iterator[Diagnostic]:
+    scopes = {scope: Spelling(tuple(members)) for scope, members in _members(document).items()}
+    known = {scope: frozenset(spelling.names) for scope, spelling in scopes.items()}
+    for use in document.notes.templates:
+        for name in use.template.names:
+            members = known.get(name.root)
+            if members is None or not name.segments or name.defaulted or name.segments[0].name in members:
+                continue
+            near = scopes[name.root].nearest(name.segments[0].name)
+            if near is not None and not _are_numbered(near, name.segments[0].name):
+                yield _report(document, use, name, near)
+
+
+def _report(document: Document, use: TemplateUse, name: NameUse, near: str) -> Diagnostic:
+    member = name.segments[0]
+    message = f"nothing gives `{name.root}.{member.name}`; did you mean `{name.root}.{near}`?"
+    hint = f"{WHENCE[name.root]} `{near}`; if `{member.name}` is meant, give it a `default(…)`"
+    edit = replace_in_scalar(document.source, use.node, member.start, member.end, near)
+    return RULE.in_template(document, use, member, message, hint, [edit] if edit is not None else [])
+
+
+def _are_numbered(one: str, other: str) -> bool:
+    """`url1` and `url2` are two names, not one and its misspelling."""
+    return one.translate(_NO_DIGITS) == other.translate(_NO_DIGITS)
+
+
+def _members(document: Document) -> Mapping[str, Iterable[str]]:
+    written: dict[str, list[str]] = {"ctx": [], "step": [], "iter": []}
+    for use in document.notes.sets:
+        scope, _, path = use.target.partition(".")
+        if scope in written:
+            written[scope].append(path.partition(".")[0])
+    iterators = [
+        level.iterator for owner in owners(document) if owner.loop is not None for level in owner.loop.levels()
+    ]
+    return {
+        "workload": document.playbook.workload,
+        "ctx": written["ctx"],
+        "step": written["step"],
+        "iter": [*iterators, *ITERATION, *written["iter"]],
+        "output": OUTPUT,
+        "event": EVENT,
+    }
+
+
+RULE = Rule("NOE513", "near-miss", Severity.WARNING, check)
