@@ -26,6 +26,14 @@ def test_problems_of_the_source_and_of_the_playbook_are_told_together() -> None:
     assert errors(with_step("tool: { kind: noop, kind: noop }\nnext: 5")) == ["NOE003", "NOE103"]
 
 
+def test_only_the_source_is_fixed_while_it_has_problems() -> None:
+    text = with_tool("{ kind: htp, 5: 6 }")
+    assert {found.code: bool(found.fix) for found in check(text).diagnostics if found.severity is Severity.ERROR} == {
+        "NOE004": True,
+        "NOE110": False,
+    }
+
+
 def test_diagnostics_stand_in_the_order_of_the_file_and_none_twice() -> None:
     text = whole(
         """

@@ -23,7 +23,8 @@ NOOP = "workflow: [ { step: first, tool: { kind: noop } }, { step: second, tool:
 def test_the_head_is_read_as_it_was_written() -> None:
     text = (
         "apiVersion: noetl.io/v2\nkind: Playbook\n"
-        "metadata:\n  { name: demo, path: a/b, version: 1.10, description: d, tags: [x, 2], labels: { team: 7, odd: [1] } }\n"
+        "metadata:\n  { name: demo, path: a/b, version: 1.10, description: d,\n"
+        "    tags: [x, 2], labels: { team: 7, odd: [1] } }\n"
     )
     found = document(text + NOOP).playbook
     assert found.metadata == Metadata("demo", "a/b", "1.10", "d", ("x", "2"), {"team": "7"})

@@ -1,6 +1,6 @@
 """Text in, playbook and diagnostics out: the one door to the compiler."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from collections.abc import Mapping as Lookup
 
 import msgspec
@@ -43,7 +43,7 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
     document = None
     if source.complete and source.root is not None:
         document = parse_document(source, source.root, vocabulary or Vocabulary())
-        found.extend(_check(document))
+        found.extend(_unfixed(_check(document)) if problems else _check(document))
     is_sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in found)
     playbook = document.playbook if document is not None and is_sound else None
     return Compilation(source, _bounded(dict.fromkeys(found)), playbook, document)
@@ -52,6 +52,11 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
 def _source_diagnostics(problems: list[SourceProblem]) -> list[Diagnostic]:
     by_kind = {rule.problem: rule for rule in RULES if rule.problem is not None}
     return [by_kind[problem.kind].at(problem.span, problem.message, problem.hint, problem.fix) for problem in problems]
+
+
+def _unfixed(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+    """Where the source has problems, keys may be missing from the tree: an edit could cut through what stands there."""
+    return (msgspec.structs.replace(diagnostic, fix=()) for diagnostic in found)
 
 
 def _check(document: Document) -> list[Diagnostic]:

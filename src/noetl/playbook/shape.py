@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-
 NUMBER_MAX = 2**53 - 1
 """The largest number of a setting: all that read JSON hold it to the last digit."""
 

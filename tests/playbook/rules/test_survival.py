@@ -13,7 +13,7 @@ from tests.playbook.rules.golden import pairs
 
 PIECES = (
     "", "5", "true", "~", "[]", "{}", "text", "[ 1, [ 2 ] ]", "{ kind: noop }", "{ do: jump }", "{ when: x }",
-    '"{{ ctx.a }}"', '"{{ a b"', ".inf", "[ { else: { then: { do: retry } } }, { when: true } ]",
+    '"{{ ctx.a }}"', '"{{ a b"', ".inf", "1e300", "-5", "[ { else: { then: { do: retry } } }, { when: true } ]",
     "{ name: a, choose: [ { else: {} }, { when: 1 } ] }", "{ in: 5, loop: { iterator: step } }",
     "{ rules: [ { then: { to: 7 } } ] }", "{ step: a, next: [ { step: b } ] }", "{ a: { kind: http } }",
 )  # fmt: skip
