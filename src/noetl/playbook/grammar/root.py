@@ -3,7 +3,7 @@
 from noetl.playbook.grammar.knobs import COUNT, DATA, KNOBS, LIMITS
 from noetl.playbook.grammar.workflow import BLOCK, STEP
 from noetl.playbook.model import Placement
-from noetl.playbook.shape import Choice, Field, Listing, Name, Nested, Table, Text, Value, shape
+from noetl.playbook.shape import Choice, Field, Listing, Nested, Table, Text, Value, shape
 
 API_VERSION = "noetl.io/v2"
 API_VERSION_V10 = "noetl.io/v10"
@@ -67,7 +67,7 @@ METADATA = shape(
 )
 
 KEYCHAIN_FIELDS: tuple[Field, ...] = (
-    Field("name", Name(), "The entry's name: `keychain.<name>`.", required=True),
+    Field("name", Text(), "The entry's name: `keychain.<name>`.", required=True),
     Field("kind", Text(), "How the value is found.", required=True),
 )
 
