@@ -58,15 +58,14 @@ def line_starts(text: str, start: int, end: int) -> Iterator[int]:
 
 def shift(text: str, start: int, end: int, by: int) -> list[Edit]:
     """Moves the lines that begin in [start, end) to the right, or to the left as far as there are blanks."""
-    edits = []
-    for at in line_starts(text, start, end):
-        line = text[at : line_end(text, at)]
-        if by > 0 and line:
-            edits.append(Edit(at, at, " " * by))
-        elif by < 0:
-            blanks = min(-by, len(line) - len(line.lstrip(" ")))
-            edits.append(Edit(at, at + blanks, ""))
+    edits = [_shifted(at, text[at : line_end(text, at)], by) for at in line_starts(text, start, end)]
     return [edit for edit in edits if edit.end > edit.start or edit.text]
+
+
+def _shifted(at: int, line: str, by: int) -> Edit:
+    if by > 0:
+        return Edit(at, at, " " * by if line else "")
+    return Edit(at, at + min(-by, len(line) - len(line.lstrip(" "))), "")
 
 
 def moved_lines(text: str, start: int, end: int, by: int) -> list[str]:

@@ -79,7 +79,7 @@ def block_lines(key: str, value: New, margin: int) -> list[str]:
         case dict():
             inner = [line for name, part in value.items() for line in block_lines(name, part, margin + INDENT)]
             return [f"{pad}{key}:", *inner]
-        case list():
+        case _:
             return [f"{pad}{key}:", *(line for item in value for line in item_lines(item, margin + INDENT))]
 
 
@@ -104,7 +104,7 @@ def flow_text(value: New) -> str | None:
             parts = {key: flow_text(part) for key, part in value.items()}
             is_plain = None not in parts.values() and not any(key.startswith("#") for key in parts)
             return "{ " + ", ".join(f"{key}: {part}" for key, part in parts.items()) + " }" if is_plain else None
-        case list():
+        case _:
             items = [flow_text(item) for item in value]
             return "[" + ", ".join(item for item in items if item is not None) + "]" if None not in items else None
 

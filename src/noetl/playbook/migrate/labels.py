@@ -19,7 +19,9 @@ def rewrite_labels(document: Document) -> Iterator[Rewrite]:
 def _named(text: str, task: TaskNode) -> list[Edit]:
     entry = task.item.entries[0]
     after = colon(text, entry)
-    if after is None or not is_inline(entry):
+    if after is None:
+        raise Untranslatable("the label is written with a question mark; write it as a plain key")
+    if not is_inline(entry):
         raise Untranslatable("what the label holds stands elsewhere, behind an alias")
     if task.body.get("name") is not None:
         raise Untranslatable("the task has a label and a `name`; keep one, and give a secret's name under `input`")

@@ -37,7 +37,7 @@ def rewrite_variables(document: Document) -> Iterator[Rewrite]:
         entry = step.entry("vars")
         if entry is not None:
             what = "moved `vars` to the step's `input`"
-            yield attempt(CODE, entry.key.span, what, _step, scene, step, entry, uses)
+            yield attempt(CODE, entry.key.span, what, _step, scene, step, entry, uses, written)
     if declared is None:
         yield from _uses(scene, uses)
 
@@ -97,13 +97,15 @@ def _moved_to_workload(document: Document, declared: Entry) -> list[Edit]:
     return merge_entry(document.source.text, document.root, declared, workload)
 
 
-def _step(scene: Scene, step: Mapping, entry: Entry, uses: Uses) -> list[Edit]:
+def _step(scene: Scene, step: Mapping, entry: Entry, uses: Uses, written: set[str]) -> list[Edit]:
     document = scene.document
     if not isinstance(entry.value, Mapping) or not is_inline(entry):
         raise Untranslatable("`vars` holds no mapping of its own")
     names = set(entry.value.keys())
     if document.root.get("vars") is not None:
         raise Untranslatable("the playbook has `vars` too; say which of them is meant where both are read")
+    if names & written:
+        raise Untranslatable(f"tasks write {listed(names & written)}; set it in the step's first task instead")
     _check_step(step, entry, names)
     given = step.entry("input") or step.entry("args")
     edits = [rename_key(entry, "input")] if given is None else merge_entry(document.source.text, step, entry, given)
@@ -118,10 +120,6 @@ def _check_step(step: Mapping, entry: Entry, names: set[str]) -> None:
         if text_of(task.body, "kind") in RECEIVERS:
             reason = "the step's `input` is also handed to its python, script and workbook tasks; add the values there"
             raise Untranslatable(reason)
-        for node in (task.body, mapping(task.body, "input"), mapping(task.body, "args")):
-            for written in _written_in(node):
-                if set(written.keys()) & names:
-                    raise Untranslatable("tasks of the step write these `vars`; set them in its first task instead")
         if names & {*_keys(task.body, "input"), *_keys(task.body, "args")}:
             raise Untranslatable("a task's `input` has one of these names too")
     if any(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
+from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import child, entries, mapping, mappings, text
 from noetl.playbook.structure import labelled, sugar_word
 
@@ -94,10 +94,6 @@ def thens(root: Mapping) -> Iterator[Mapping]:
 
 def arcs(step: Mapping) -> list[Mapping]:
     return mappings(mapping(step, "next"), "arcs")
-
-
-def entry_of(node: Mapping | None, key: str) -> Entry | None:
-    return node.entry(key) if node is not None else None
 
 
 def scalars(node: Node) -> Iterator[Scalar]:
