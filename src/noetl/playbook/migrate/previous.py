@@ -61,7 +61,7 @@ def producers_of(owner: Step | Block) -> dict[str, frozenset[str]]:
     tasks = {task.name: task for task in owner.tool}
     followers = {
         task.name: _followers(task, after.name if after is not None else None)
-        for task, after in zip(owner.tool, [*owner.tool[1:], None], strict=True)
+        for task, after in zip(owner.tool, [*owner.tool[1:], None], strict=False)
     }
     found: dict[str, frozenset[str]] = {task.name: frozenset() for task in owner.tool}
     waiting = [(owner.tool[0].name, frozenset((NOTHING,)))] if owner.tool else []
