@@ -21,8 +21,8 @@ import msgspec
 from jsonschema import Draft7Validator
 
 from noetl.playbook.compile import Compilation, compile_playbook
-from noetl.playbook.diagnostics import Diagnostic, Span
-from noetl.playbook.edits import apply_fixes
+from noetl.playbook.diagnostics import Diagnostic, Severity, Span
+from noetl.playbook.fixes import apply_fixes
 from noetl.playbook.migrate.migration import migrate
 from noetl.playbook.model import decode, encode
 from noetl.playbook.nodes import Source
@@ -114,7 +114,7 @@ def _wrongs(data: bytes) -> Iterator[str]:
     yield from _wrong_diagnostics(compilation.source, compilation.diagnostics)
     yield from _wrong_model(compilation)
     yield from _wrong_schema(compilation)
-    yield from _wrong_fixes(compilation)
+    yield from _wrong_fixes(compilation.source.text)
     yield from _wrong_migration(compilation.source.text)
 
 
@@ -159,11 +159,20 @@ def _wrong_schema(compilation: Compilation) -> Iterator[str]:
         yield f"schema: refuses {'/'.join(str(part) for part in error.absolute_path)}, which compiles"
 
 
-def _wrong_fixes(compilation: Compilation) -> Iterator[str]:
-    fixes = [found.fix for found in compilation.diagnostics if found.fix]
-    if fixes:
-        fixed = compile_playbook(apply_fixes(compilation.source.text, fixes).text, "fixed.yaml")
-        yield from _wrong_diagnostics(fixed.source, fixed.diagnostics)
+def _wrong_fixes(text: str) -> Iterator[str]:
+    fixed = apply_fixes(text)
+    again = compile_playbook(fixed.text, "fixed.yaml")
+    yield from _wrong_diagnostics(again.source, again.diagnostics)
+    before = compile_playbook(text, "given.yaml")
+    # Where the reading stopped early, a fix brings to light what comes behind.
+    if before.source.complete and _errors(again) > _errors(before):
+        yield "fixes: more errors than before"
+    if apply_fixes(fixed.text).text != fixed.text:
+        yield "fixes: a second round changes the text again"
+
+
+def _errors(compilation: Compilation) -> int:
+    return sum(found.severity is Severity.ERROR for found in compilation.diagnostics)
 
 
 def _wrong_migration(text: str) -> Iterator[str]:
