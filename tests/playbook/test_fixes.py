@@ -69,7 +69,8 @@ def test_a_text_without_problems_stays_as_it_is() -> None:
 
 
 def test_two_fixes_that_make_the_same_key_twice_are_not_both_applied() -> None:
-    text = f"{HEAD}workflow:\n  - step: start\n    nxt: {{ arcs: [] }}\n    nex: {{ arcs: [] }}\n    tool: {{ kind: noop }}\n"
+    step = "  - { step: start, nxt: { arcs: [] }, nex: { arcs: [] }, tool: { kind: noop } }"
+    text = f"{HEAD}workflow:\n{step}\n"
     fixed = apply_fixes(text)
     assert fixed.text == text.replace("nxt", "next")
     assert [found.code for found in fixed.left] == ["NOE101"]

@@ -10,9 +10,8 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.edits import apply_fixes as apply_edits
 from noetl.playbook.vocabulary import Vocabulary
 
-ROUNDS_MAX = 50
 TRIALS_MAX = 200
-"""Each trial costs a compilation."""
+"""How often fixes are tried before the rest is left; each trial costs a compilation."""
 
 
 class Fixed(msgspec.Struct, frozen=True):
@@ -29,9 +28,8 @@ class Fixed(msgspec.Struct, frozen=True):
 
 def apply_fixes(text: str, vocabulary: Vocabulary | None = None) -> Fixed:
     fixing = _Fixing(text, vocabulary or Vocabulary())
-    for _ in range(ROUNDS_MAX):
-        if not fixing.round():
-            break
+    while fixing.round():
+        pass
     left = [found for found in fixing.compilation.diagnostics if found.severity is not Severity.INFO]
     return Fixed(fixing.text, tuple(fixing.applied), tuple(left))
 
@@ -64,12 +62,10 @@ class _Fixing:
     def _try(self, found: Sequence[Diagnostic]) -> bool:
         """Applies the fixes unless they change nothing or do harm."""
         result = apply_edits(self.text, [each.fix for each in found])
-        if result.text == self.text:
-            return False
         left_out = set(result.refused)
         done = [each for each in found if each.fix not in left_out]
         compilation = self._compiled(result.text)
-        if _does_harm(self.compilation, compilation, done):
+        if result.text == self.text or _does_harm(self.compilation, compilation, done):
             return False
         self.applied.extend(done)
         self.text, self.compilation = result.text, compilation

@@ -150,7 +150,8 @@ def _added(text: str, arc: Mapping, values: dict[str, New]) -> list[Edit]:
 
 
 def _reading(scope: str, key: str) -> str:
-    path = f"{scope}.{key}" if is_name(key) else f"{scope}['{key}']"
+    escaped = key.replace("\\", "\\\\").replace("'", "\\'")
+    path = f"{scope}.{key}" if is_name(key) else f"{scope}['{escaped}']"
     return quote(f"{{{{ {path} }}}}")
 
 

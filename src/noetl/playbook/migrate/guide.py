@@ -3,7 +3,7 @@
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import column, line_end, line_start, moved_lines
 from noetl.playbook.migrate.compose import entry_end
-from noetl.playbook.migrate.migration import migrate
+from noetl.playbook.migrate.migration import NOT_MIGRATED, migrate
 from noetl.playbook.migrate.walk import owners, tasks_of
 from noetl.playbook.nodes import Entry, Mapping
 from noetl.playbook.source import read_source
@@ -32,7 +32,9 @@ class Guide:
         self.migration = migrate(document.source.text)
         source, _ = read_source(self.migration.text, document.source.name)
         self.new_root = source.root or document.root
-        self.refused = {(found.code, found.span): found.message for found in self.migration.refused}
+        self.refused = {
+            (found.code, found.span): found.message.removeprefix(NOT_MIGRATED) for found in self.migration.refused
+        }
 
     def hint(self, finding: OldWord) -> str:
         """The rewritten YAML for the place of a finding, or why it cannot be rewritten."""

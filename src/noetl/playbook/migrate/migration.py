@@ -32,6 +32,7 @@ from noetl.playbook.vocabulary import Vocabulary
 
 ROUNDS_MAX = 100
 TRIALS_MAX = 100
+NOT_MIGRATED = "not migrated: "
 UNREADABLE = "the text could not be read any more; write aliases and anchors out first"
 OLDER_RULES = "NOE7"
 """Codes of the rules that speak of words older than v10 begin like this."""
@@ -220,7 +221,7 @@ class Run:
     def refuse(self, rewrites: Sequence[Rewrite], reason: str | None) -> None:
         for rewrite in rewrites:
             span = self.history.original(rewrite.span)
-            message = f"not migrated: {reason or rewrite.reason}"
+            message = f"{NOT_MIGRATED}{reason or rewrite.reason}"
             self.refused.append(Diagnostic(rewrite.code, Severity.WARNING, message, span))
 
     def snapshot(self) -> Snapshot:
