@@ -36,7 +36,14 @@ class NoCollections:
 
 
 class Driver:
-    def __init__(self, text: str, tool: Tool, workload: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        tool: Tool,
+        workload: Mapping[str, object] | None = None,
+        request: RequestExecution | None = None,
+    ) -> None:
+        """Without a `request` the playbook is requested with the workload."""
         compilation = compile_playbook(text, "playbook.yaml")
         assert compilation.playbook is not None, compilation.diagnostics
         self.program = Program(compilation.playbook)
@@ -46,7 +53,7 @@ class Driver:
         self.now = 0.0
         self.around = Surroundings(self.now, NoCollections())
         digest = compilation.playbook.digest
-        self.send(RequestExecution(compilation.playbook.metadata.path, digest, workload or {}))
+        self.send(request or RequestExecution(compilation.playbook.metadata.path, digest, workload or {}))
 
     def send(self, command: Command) -> Rejection | None:
         answer = transact(self.program, self.state, command, Surroundings(self.now, NoCollections()))

@@ -1,0 +1,324 @@
+"""A rerun runs what had not succeeded, and nothing else, from a log that needs no other."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from noetl.engine import events as e
+from noetl.engine.codec import decode, encode
+from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
+from noetl.engine.effects import OfferWork, effects
+from noetl.engine.envelope import Event, stamp
+from noetl.engine.evolve import fold
+from noetl.engine.output import Output, failed
+from noetl.engine.rerun import Cut, rerun
+from noetl.engine.state import empty
+from tests.engine.driver import Driver
+
+HEAD = """
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: { name: demo, path: demo }
+"""
+
+CHAIN = f"""{HEAD}
+workload: {{ base: 1 }}
+workflow:
+  - step: first
+    tool: {{ kind: python, code: x, input: {{ n: "{{{{ workload.base }}}}" }} }}
+    set: {{ ctx.first: "{{{{ output.data }}}}" }}
+    next: {{ arcs: [ {{ step: second }} ] }}
+  - step: second
+    tool: {{ kind: python, code: x, input: {{ n: "{{{{ ctx.first }}}}" }} }}
+    set: {{ ctx.second: "{{{{ output.data }}}}" }}
+    next: {{ arcs: [ {{ step: third }} ] }}
+  - step: third
+    tool: {{ kind: python, code: x, input: {{ a: "{{{{ ctx.second }}}}", b: "{{{{ first.data }}}}" }} }}
+"""
+
+FAN = f"""{HEAD}
+workflow:
+  - step: start
+    next: {{ spec: {{ mode: inclusive }}, arcs: [ {{ step: left }}, {{ step: right }} ] }}
+  - step: left
+    tool: {{ kind: python, code: x }}
+    set: {{ ctx.left: "{{{{ output.data }}}}" }}
+    next: {{ arcs: [ {{ step: both }} ] }}
+  - step: right
+    tool: {{ kind: python, code: x }}
+    set: {{ ctx.right: "{{{{ output.data }}}}" }}
+    next: {{ arcs: [ {{ step: both }} ] }}
+  - step: both
+    spec: {{ join: all }}
+    tool: {{ kind: python, code: x, input: {{ from: "{{{{ input.joined }}}}" }} }}
+"""
+
+
+def loop(mode: str, failure: str, body: str = "", item: str = "iter.item") -> str:
+    return f"""{HEAD}
+workflow:
+  - step: start
+    set: {{ ctx.seen: 100 }}
+    next: {{ arcs: [ {{ step: each }} ] }}
+  - step: each
+    spec: {{ policy: {{ failure: {{ mode: {failure} }} , lifecycle: {{ deadline_s: 50 }} }} }}
+    loop:
+      in: [10, 11, 12, 13]
+      iterator: item
+      spec: {{ mode: {mode}, max_in_flight: 2, policy: {{ reduce: {{ seen: sum }} }} }}
+{body}
+    tool:
+      - name: work
+        kind: python
+        code: x
+        input: {{ item: "{{{{ {item} }}}}", n: "{{{{ iter.index }}}}", k: "{{{{ step.k | default(0) }}}}" }}
+        set: {{ ctx.seen: "{{{{ {item} }}}}", step.k: "{{{{ iter.index }}}}" }}
+    next:
+      arcs: [ {{ step: after, when: "{{{{ event.name == 'loop.done' }}}}" }} ]
+  - step: after
+    tool: {{ kind: python, code: x, input: {{ all: "{{{{ each.data }}}}", seen: "{{{{ ctx.seen }}}}" }} }}
+"""
+
+
+class Calls:
+    """A tool that notes its calls and fails where it is told to."""
+
+    def __init__(self, fails: Callable[[str, Mapping[str, object]], bool] = lambda _name, _given: False) -> None:
+        self.fails = fails
+        self.made: list[tuple[str, Mapping[str, object]]] = []
+
+    def __call__(self, name: str, _fields: Mapping[str, object], given: Mapping[str, object]) -> Output:
+        self.made.append((name, given))
+        if self.fails(name, given):
+            return failed("exception", "told to fail")
+        return Output(data=given.get("item", f"{name} {len(self.made)}"))
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _ in self.made]
+
+
+def again(text: str, origin: Driver, cut: Cut, tool: Calls) -> Driver:
+    request = rerun(origin.program, "x", origin.facts, cut, now=7.0)
+    assert isinstance(request, RequestExecution), request
+    driver = Driver(text, tool, request=request).run()
+    assert fold(driver.program, "x", read_back(driver.facts)) == driver.state
+    return driver
+
+
+def read_back(facts: list[e.Fact]) -> list[e.Fact]:
+    events = stamp(facts, execution_id="x", after=0, timestamp=0.0, parent=None)
+    found = [decode(encode(event)) for event in events]
+    return [event.fact for event in found if isinstance(event, Event)]
+
+
+def test_a_failed_execution_goes_on_where_it_failed() -> None:
+    origin = Driver(CHAIN, Calls(lambda name, _: name == "second_task")).run()
+    assert origin.state.status == "failed"
+    tool = Calls()
+    driver = again(CHAIN, origin, Cut(), tool)
+    assert driver.state.status == "completed"
+    assert tool.made == [
+        ("second_task", {"n": "first_task 1"}),
+        ("third_task", {"a": "second_task 1", "b": "first_task 1"}),
+    ]
+
+
+def test_the_first_event_names_origin_and_cut() -> None:
+    origin = Driver(CHAIN, Calls()).run()
+    driver = again(CHAIN, origin, Cut(from_step="second"), Calls())
+    first = driver.facts[0]
+    assert isinstance(first, e.ExecutionRequested)
+    scheduled = [seq for seq, fact in enumerate(origin.facts, 1) if isinstance(fact, e.StepScheduled)]
+    assert first.origin == e.Origin("x", scheduled[1], "second")
+    assert driver.state.origin == first.origin
+
+
+def test_from_a_step_that_step_and_what_follows_run_again() -> None:
+    origin = Driver(CHAIN, Calls()).run()
+    tool = Calls()
+    driver = again(CHAIN, origin, Cut(from_step="second"), tool)
+    assert tool.names == ["second_task", "third_task"]
+    assert driver.state.ctx == {"first": "first_task 1", "second": "second_task 1"}
+    assert driver.state.workload == {"base": 1}
+
+
+def test_runs_are_numbered_on() -> None:
+    origin = Driver(CHAIN, Calls()).run()
+    driver = again(CHAIN, origin, Cut(from_step="third"), Calls())
+    assert [fact.step_run_id for fact in driver.facts if isinstance(fact, e.StepScheduled)] == ["third#2"]
+
+
+def test_a_branch_that_succeeded_is_not_run_again_and_still_meets_the_other() -> None:
+    origin = Driver(FAN, Calls(lambda name, _: name == "right_task")).run()
+    assert origin.state.status == "failed"
+    tool = Calls()
+    driver = again(FAN, origin, Cut(), tool)
+    assert driver.state.status == "completed"
+    assert tool.names == ["right_task", "both_task"]
+    joined = tool.made[1][1]["from"]
+    assert isinstance(joined, list)
+    assert [source["step"] for source in joined] == ["left", "right"]
+    assert driver.state.ctx == {"left": "left_task 1", "right": "right_task 1"}
+
+
+def test_what_a_run_wrote_that_runs_again_is_undone() -> None:
+    origin = Driver(FAN, Calls()).run()
+    request = rerun(origin.program, "x", origin.facts, Cut(from_step="left"), now=0.0)
+    assert isinstance(request, RequestExecution)
+    started = request.seed[0]
+    assert isinstance(started, e.WorkflowStarted)
+    assert started.seed is not None
+    assert dict(started.seed.ctx) == {"right": "right_task 2"}
+    assert sorted(token.step for token in started.seed.tokens) == ["both", "left"]
+
+
+def test_runs_that_were_cancelled_start_again() -> None:
+    origin = Driver(FAN, Calls())
+    assert origin.work()
+    origin.send(CancelExecution())
+    tool = Calls()
+    driver = again(FAN, origin, Cut(), tool)
+    assert driver.state.status == "completed"
+    assert tool.names == ["left_task", "right_task", "both_task"]
+
+
+@pytest.mark.parametrize("mode", ["parallel", "sequential"])
+@pytest.mark.parametrize("failure", ["best_effort", "fail_fast"])
+def test_only_failed_iterations_run_again(mode: str, failure: str) -> None:
+    text = loop(mode, failure)
+    origin = Driver(text, Calls(lambda _, given: given.get("item") == 11)).run()
+    tool = Calls()
+    driver = again(text, origin, Cut(failed_iterations=True), tool)
+    assert driver.state.status == "completed", driver.log()
+    ran = [given["item"] for name, given in tool.made if name == "work"]
+    assert 10 not in ran
+    assert 11 in ran
+    assert tool.made[-1][1]["all"] == [10, 11, 12, 13]
+
+
+def test_the_iterations_kept_count_in_the_result() -> None:
+    text = loop("parallel", "best_effort")
+    origin = Driver(text, Calls(lambda _, given: given.get("item") in (11, 13))).run()
+    tool = Calls()
+    driver = again(text, origin, Cut(failed_iterations=True), tool)
+    assert [given["item"] for name, given in tool.made if name == "work"] == [11, 13]
+    assert tool.made[-1] == ("after_task", {"all": [10, 11, 12, 13], "seen": 100 + 10 + 11 + 12 + 13})
+    done = next(fact for fact in driver.facts if isinstance(fact, e.LoopDone))
+    assert (done.loop.total, done.loop.succeeded, done.loop.failed, done.loop.skipped) == (4, 4, 0, 0)
+
+
+def test_a_sequential_loop_keeps_what_its_iterations_wrote() -> None:
+    text = loop("sequential", "fail_fast")
+    origin = Driver(text, Calls(lambda _, given: given.get("item") == 12)).run()
+    assert origin.state.status == "failed"
+    tool = Calls()
+    driver = again(text, origin, Cut(failed_iterations=True), tool)
+    assert tool.made[0] == ("work", {"item": 12, "n": 2, "k": 1})
+    assert driver.state.ctx["seen"] == 13
+
+
+def test_only_the_iterations_left_are_offered_as_work() -> None:
+    text = loop("parallel", "best_effort")
+    origin = Driver(text, Calls(lambda _, given: given.get("item") in (11, 13))).run()
+    request = rerun(origin.program, "x", origin.facts, Cut(failed_iterations=True), now=7.0)
+    assert isinstance(request, RequestExecution)
+    scheduled, started = request.seed[1:]
+    assert isinstance(scheduled, e.StepScheduled)
+    assert scheduled.deadline_at == 57.0
+    assert isinstance(started, e.LoopStarted)
+    assert started.kept is not None
+    assert (started.kept.execution_id, started.kept.step_run_id) == ("x", "each#1")
+    driver = Driver(text, Calls(), request=request)
+    offered = effects(driver.program, driver.state, started, 0.0)
+    assert offered == [OfferWork("each#2", (), 4, 2, (1, 3))]
+
+
+def test_a_rerun_of_a_rerun_keeps_what_both_did() -> None:
+    text = loop("parallel", "best_effort")
+    first = Driver(text, Calls(lambda _, given: given.get("item") in (11, 13))).run()
+    second = again(text, first, Cut(failed_iterations=True), Calls(lambda _, given: given.get("item") == 13))
+    tool = Calls()
+    third = again(text, second, Cut(failed_iterations=True), tool)
+    assert [given["item"] for name, given in tool.made if name == "work"] == [13]
+    assert tool.made[-1][1] == {"all": [10, 11, 12, 13], "seen": 146}
+    assert third.state.status == "completed"
+
+
+NESTED = """
+      loop:
+        in: [1, 2]
+        iterator: part
+"""
+
+
+def test_an_outer_iteration_with_a_failed_inner_one_runs_again_as_a_whole() -> None:
+    text = loop("parallel", "best_effort", NESTED, "iter.parent.item")
+    fails = Calls(lambda _, given: given.get("item") == 11 and given.get("n") == 1)
+    origin = Driver(text, fails).run()
+    tool = Calls()
+    driver = again(text, origin, Cut(failed_iterations=True, from_step="each"), tool)
+    assert driver.state.status == "completed", driver.log()
+    assert [(given["item"], given["n"]) for name, given in tool.made if name == "work"] == [(11, 0), (11, 1)]
+    assert tool.made[-1][1]["all"] == [[10, 10], [11, 11], [12, 12], [13, 13]]
+
+
+@pytest.mark.parametrize(
+    ("cut", "message"),
+    [
+        (Cut(), "execution x has nothing to run again; name a step to run from"),
+        (Cut(from_step="nowhere"), "execution x has no run of step `nowhere` to run from"),
+        (Cut(failed_iterations=True), "execution x has no loop with failed iterations"),
+        (Cut("first", failed_iterations=True), "execution x has no run of step `first` with failed iterations"),
+    ],
+)
+def test_a_rerun_that_means_nothing_is_refused(cut: Cut, message: str) -> None:
+    origin = Driver(CHAIN, Calls()).run()
+    refused = rerun(origin.program, "x", origin.facts, cut, now=0.0)
+    assert isinstance(refused, Rejection)
+    assert refused.message == message
+
+
+def test_a_live_execution_is_not_rerun() -> None:
+    origin = Driver(CHAIN, Calls())
+    refused = rerun(origin.program, "x", origin.facts, Cut("first"), now=0.0)
+    assert isinstance(refused, Rejection)
+    assert refused.message == "execution x is still running; wait for its end, or cancel it"
+
+
+def test_an_execution_that_never_started_is_requested_anew() -> None:
+    origin = Driver(CHAIN, Calls())
+    refused = rerun(origin.program, "x", origin.facts[:1], Cut(), now=0.0)
+    assert isinstance(refused, Rejection)
+    assert refused.message == "execution x never started a step; request it anew"
+
+
+DENIED = f"""{HEAD}
+workflow:
+  - step: start
+    next: {{ spec: {{ mode: inclusive }}, arcs: [ {{ step: maybe }}, {{ step: other }} ] }}
+  - step: maybe
+    spec: {{ policy: {{ admit: {{ rules: [ {{ else: {{ then: {{ allow: false }} }} }} ] }} }} }}
+    tool: {{ kind: python, code: x }}
+  - step: other
+    tool: {{ kind: python, code: x }}
+"""
+
+
+def test_a_skipped_step_stays_skipped_unless_what_led_to_it_runs_again() -> None:
+    origin = Driver(DENIED, Calls()).run()
+    later = again(DENIED, origin, Cut("other"), Calls())
+    assert not any(isinstance(fact, e.StepSkipped) for fact in later.facts)
+    whole = again(DENIED, origin, Cut("start"), Calls())
+    assert any(isinstance(fact, e.StepSkipped) for fact in whole.facts)
+
+
+def test_a_seeded_start_is_the_state_that_was_taken_over() -> None:
+    token = e.Token("second", e.Trigger("step.done", "first", "success", "first#1"))
+    seed = e.Seed((token,), {"a": 1}, {"first": {"data": 1, "ref": None, "status": "ok"}}, {"first": 1}, Output(data=1))
+    program = Driver(CHAIN, Calls()).program
+    state = fold(program, "y", [e.WorkflowStarted("first", seed)])
+    wanted = empty("y")
+    wanted.seq, wanted.status, wanted.waiting = 1, "running", [token]
+    wanted.ctx, wanted.outputs, wanted.counts, wanted.output = seed.ctx, dict(seed.outputs), {"first": 1}, seed.output
+    assert state == wanted
