@@ -51,6 +51,25 @@ def test_a_keychain_entry_sees_neither_steps_nor_what_is_set() -> None:
     assert "did you mean" not in found.message
 
 
+def test_the_element_of_a_loop_is_called_by_its_iterator() -> None:
+    text = "loop: { in: [1], iterator: city }\ntool: { kind: noop, set: { iter.x: '{{ item }}' } }"
+    (found,) = said(with_step(text), "NOE502")
+    assert found.message.endswith("; did you mean `iter.city`?")
+
+
+def test_a_text_without_quotes_may_look_like_a_well_known_name() -> None:
+    (found,) = said(with_step("next: { arcs: [{ step: load, when: '{{ output.status == error }}' }] }"), "NOE502")
+    assert found.message.endswith("; did you mean `output.error`?")
+    assert found.hint is not None
+    assert found.hint.startswith("text stands in quotes, 'error'\nvisible here:")
+
+
+def test_the_environment_is_not_there() -> None:
+    (found,) = said(with_tool("kind: noop\nset: { ctx.x: '{{ env.HOME }}' }"), "NOE502")
+    assert found.hint is not None
+    assert found.hint.startswith("templates do not read the environment: declare a keychain entry")
+
+
 @pytest.mark.serial
 def test_a_file_full_of_unknown_names_is_checked_in_linear_time() -> None:
     steps = "".join(

@@ -6,7 +6,7 @@ from noetl.errors import closest
 from noetl.expressions.sites import OLD_WORDS
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.rules.names import Reading, Sense, read_names, rename
+from noetl.playbook.rules.names import Reading, Sense, iterator_path, read_names, rename
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import COMPARISONS_MAX
 from noetl.playbook.rules.wording import listed
@@ -14,10 +14,13 @@ from noetl.playbook.rules.written import owners, title
 
 FAMILIAR = {
     "context": "ctx",
+    "current": "iter",
     "data": "output.data",
+    "element": "iter",
     "error": "output.error",
     "execution": "execution_id",
     "index": "iter.index",
+    "item": "iter",
     "loop": "iter",
     "params": "input",
     "prev": "_prev",
@@ -29,6 +32,11 @@ FAMILIAR = {
     "variables": "ctx",
 }
 """What names of other tools are called here, wherever that can be read."""
+
+ELEMENTS = frozenset({"current", "element", "item"})
+"""What other tools call the element of a loop."""
+
+OUTSIDE = {"env": "templates do not read the environment: declare a keychain entry, or pass a workload key"}
 
 OLDER = frozenset(OLD_WORDS)
 
@@ -52,13 +60,30 @@ def _report(document: Document, reading: Reading, candidates: "_Candidates") -> 
     if near is not None:
         message = f"{message}; did you mean `{near}`?"
         return RULE.in_template(document, reading.use, first, message, here, rename(document, reading, near))
-    familiar = FAMILIAR.get(root, "")
-    if familiar.partition(".")[0] in reading.visible:
-        return RULE.in_template(document, reading.use, first, f"{message}; did you mean `{familiar}`?", here)
-    hint = f"a parameter is read as `workload.{root}`"
-    if not first.segments:
-        hint = f"text stands in quotes, '{root}'; {hint}"
-    return RULE.in_template(document, reading.use, first, message, f"{hint}\n{here}")
+    hint = "\n".join((*_advice(reading), here))
+    familiar = _familiar(reading)
+    if familiar is not None:
+        message = f"{message}; did you mean `{familiar}`?"
+    return RULE.in_template(document, reading.use, first, message, hint)
+
+
+def _familiar(reading: Reading) -> str | None:
+    path = FAMILIAR.get(reading.root, "")
+    if path.partition(".")[0] not in reading.visible:
+        return None
+    if reading.root in ELEMENTS:
+        return iterator_path(reading.place.iterators, reading.place.iterators[-1])
+    return path
+
+
+def _advice(reading: Reading) -> list[str]:
+    root = reading.root
+    if root in OUTSIDE:
+        return [OUTSIDE[root]]
+    parts = [] if reading.names[0].segments else [f"text stands in quotes, '{root}'"]
+    if _familiar(reading) is None:
+        parts.append(f"a parameter is read as `workload.{root}`")
+    return ["; ".join(parts)] if parts else []
 
 
 def _visible(reading: Reading) -> str:
