@@ -102,7 +102,10 @@ def _where(fact: e.Fact) -> tuple[str | None, e.Path, str | None, str | None, in
             return fact.step_run_id, fact.path, fact.task_run_id, fact.task, fact.attempt
         case e.TaskWaiting():
             return fact.step_run_id, fact.path, fact.task_run_id, task_label(fact.task_run_id), None
-        case e.IterationStarted() | e.IterationDone() | e.IterationFailed() | e.LoopStarted() | e.LoopDone():
+        case e.IterationStarted() | e.IterationDone() | e.IterationFailed():
+            label = task_label(fact.call) if fact.call else None
+            return fact.step_run_id, fact.path, fact.call or None, label, None
+        case e.LoopStarted() | e.LoopDone():
             return fact.step_run_id, fact.path, None, None, None
         case e.StepScheduled() | e.StepStarted() | e.StepDone() | e.StepFailed() | e.NextEvaluated():
             return fact.step_run_id, (), None, None, None

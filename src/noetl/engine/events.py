@@ -103,9 +103,12 @@ class StepScheduled(Body, frozen=True):
 
 
 class StepSkipped(Body, frozen=True):
+    """`rule` is the admission rule that denied, or null where none matched."""
+
     step: str
     tokens: Sequence[Token]
     reason: str = "denied"
+    rule: int | None = None
 
 
 class Kept(msgspec.Struct, frozen=True, omit_defaults=True):

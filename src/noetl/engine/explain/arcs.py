@@ -1,0 +1,121 @@
+"""Why an arc was or was not taken."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+
+import msgspec
+
+from noetl.engine import events as e
+from noetl.engine.envelope import Event
+from noetl.engine.output import Error
+from noetl.engine.program import Program
+from noetl.playbook.model import Arc, Guard, RouteMode
+
+
+class Verdict(StrEnum):
+    TAKEN = "taken"
+    FALSE = "false"
+    BEATEN = "beaten"
+    AFTER_FAILURE = "after_failure"
+    RAISED = "raised"
+    UNDECIDED = "undecided"
+
+
+class ArcExplained(msgspec.Struct, frozen=True):
+    """One arc of one step run. `truth` is null where the guard was not evaluated; `winner` is the arc that beat it."""
+
+    step: str
+    step_run_id: str
+    seq: int
+    index: int
+    target: str
+    guard: Guard
+    mode: RouteMode
+    truth: bool | None
+    verdict: Verdict
+    winner: int | None = None
+    error: str | None = None
+
+    @property
+    def text(self) -> str:
+        return f"{self.step_run_id} → {self.target} {_reason(self)} (event {self.seq})"
+
+
+def explain_arcs(
+    program: Program, events: Iterable[Event], step: str, target: str | None = None
+) -> Iterator[ArcExplained]:
+    """Every arc of every run of a step that was routed, in order; with a target, only the arcs to it."""
+    for event in events:
+        if isinstance(event.payload, e.NextEvaluated) and event.payload.step == step:
+            yield from (arc for arc in _explained(program, event.seq, event.payload) if target in (None, arc.target))
+
+
+def guard_words(guard: Guard) -> str:
+    if guard is None:
+        return "it has no `when`"
+    return f"its guard `{guard}`" if isinstance(guard, str) else f"its guard `{str(guard).lower()}`"
+
+
+def _explained(program: Program, seq: int, fact: e.NextEvaluated) -> Iterator[ArcExplained]:
+    router = program.steps[fact.step].step.next
+    failing = _failing(fact)
+    winner = next((index for index, truth in enumerate(fact.arcs) if truth), None)
+    for index, arc in enumerate(router.arcs):
+        truth = fact.arcs[index] if index < len(fact.arcs) else None
+        verdict = _verdict(fact, arc, index, truth, failing)
+        yield ArcExplained(
+            fact.step,
+            fact.step_run_id,
+            seq,
+            index,
+            arc.step,
+            arc.when,
+            router.mode,
+            truth,
+            verdict,
+            winner if verdict is Verdict.BEATEN else None,
+            _message(fact.error) if verdict is Verdict.RAISED else None,
+        )
+
+
+def _verdict(fact: e.NextEvaluated, arc: Arc, index: int, truth: bool | None, failing: int | None) -> Verdict:
+    if failing is not None:
+        return Verdict.RAISED if index == failing else Verdict.FALSE if truth is False else Verdict.UNDECIDED
+    if truth:
+        return Verdict.TAKEN
+    if truth is None:
+        return Verdict.BEATEN
+    return Verdict.AFTER_FAILURE if arc.when is None and fact.trigger.name == "step.failed" else Verdict.FALSE
+
+
+def _failing(fact: e.NextEvaluated) -> int | None:
+    """The arc whose template raised; the error names its place, such as `workflow/fetch/next/1/when`."""
+    if fact.error is None:
+        return None
+    details = fact.error.details
+    path = str(details.get("path")) if isinstance(details, dict) else ""
+    number = path.removeprefix(f"workflow/{fact.step}/next/").partition("/")[0]
+    return int(number) if number.isdecimal() else len(fact.arcs)
+
+
+def _message(error: Error | None) -> str | None:
+    return error.message if error is not None else None
+
+
+def _reason(arc: ArcExplained) -> str:
+    words = guard_words(arc.guard)
+    match arc.verdict:
+        case Verdict.TAKEN if arc.guard is None:
+            return "was taken: it has no `when` and the step succeeded"
+        case Verdict.TAKEN:
+            return f"was taken: {words} was true"
+        case Verdict.FALSE:
+            return f"was not taken: {words} was false"
+        case Verdict.BEATEN:
+            return f"was not taken: in exclusive mode the first true arc wins, and that was arc {(arc.winner or 0) + 1}"
+        case Verdict.AFTER_FAILURE:
+            return "was not taken: the step failed, and an arc without `when` is taken on success only"
+        case Verdict.RAISED:
+            return f"could not be decided: {words} raised: {arc.error}"
+        case Verdict.UNDECIDED:
+            return "was not decided: the guard of another arc raised"
