@@ -24,9 +24,10 @@ def admit(program: Program, state: StateView, ready: ReadyStep, tokens: Sequence
     given = _given(ready, tokens)
     scope = entering(program, state, given, tokens[-1].trigger)
     try:
-        if not _is_admitted(ready, scope):
+        is_admitted, rule = _verdict(ready, scope)
+        if not is_admitted:
             waits = ready.step.admit is not None and ready.step.admit.on_deny is OnDeny.WAIT
-            return [] if waits else [StepSkipped(ready.step.name, tuple(tokens))]
+            return [] if waits else [StepSkipped(ready.step.name, tuple(tokens), rule=rule)]
         bound = ready.input(scope)
     except BindingFailed as failure:
         return stopped(state, failure.error)
@@ -44,16 +45,11 @@ def admit(program: Program, state: StateView, ready: ReadyStep, tokens: Sequence
     ]
 
 
-def _is_admitted(ready: ReadyStep, scope: Scope) -> bool:
+def _verdict(ready: ReadyStep, scope: Scope) -> tuple[bool, int | None]:
+    """Whether tokens may enter and which rule says so: the first whose `when` is true. No match denies."""
     if ready.admit is None:
-        return True
-    fallback = False
-    for test, allow, is_else in ready.admit:
-        if is_else:
-            fallback = allow
-        elif test(scope):
-            return allow
-    return fallback
+        return True, None
+    return next(((allow, rule) for rule, (test, allow) in enumerate(ready.admit) if test(scope)), (False, None))
 
 
 def _given(ready: ReadyStep, tokens: Sequence[Token]) -> dict[str, object]:

@@ -6,11 +6,15 @@ from typing import NoReturn
 from noetl.engine.output import Error
 from noetl.errors import TemplateError
 from noetl.expressions.template import is_template, parse
+from noetl.playbook.diagnostics import Span
 from noetl.playbook.model import Guard
 
 Scope = Mapping[str, object]
 Evaluate = Callable[[Scope], object]
 Test = Callable[[Scope], bool]
+
+EXPRESSION_SHOWN_MAX = 200
+"""How much of an expression a message shows."""
 
 
 class BindingFailed(Exception):
@@ -22,17 +26,39 @@ class BindingFailed(Exception):
 
 
 class Places:
-    """Where the templates of a playbook stand in its file, so that errors at run time can point there."""
+    """Where the parts of a playbook stand in its file, so that errors at run time can point there.
 
-    def __init__(self, file: str = "", positions: Mapping[str, tuple[int, int]] | None = None) -> None:
+    `spans` is the source map of the compiler: paths in the model and their places.
+    """
+
+    def __init__(self, file: str = "", spans: Mapping[str, Span] | None = None) -> None:
         self.file = file
-        self.positions = positions or {}
+        self.spans = spans or {}
 
     def fail(self, error: TemplateError, text: str, path: str) -> NoReturn:
-        line, column = self.positions.get(path, (0, 0))
-        place = f"{self.file}:{line}:{column}" if line else path
-        details = {"expression": text, "path": path, "file": self.file, "line": line or None, "column": column or None}
-        raise BindingFailed(Error(error.kind, f"{place}: {error.message}", details=details)) from error
+        shown = " ".join(text.split())
+        shown = shown if len(shown) <= EXPRESSION_SHOWN_MAX else f"{shown[:EXPRESSION_SHOWN_MAX]}…"
+        failure = self.refusal(error.kind, f"{error.message}, in `{shown}`", path, expression=text)
+        raise BindingFailed(failure) from error
+
+    def refusal(self, kind: str, message: str, path: str, *, expression: str | None = None) -> Error:
+        """An error that says where in the file the playbook asks for what cannot be."""
+        span = self.find(path)
+        place = f"{self.file}:{span.line}:{span.column}" if span is not None else path
+        details = {
+            "expression": expression,
+            "path": path,
+            "file": self.file,
+            "line": span.line if span is not None else None,
+            "column": span.column if span is not None else None,
+        }
+        return Error(kind, f"{place}: {message}", details=details)
+
+    def find(self, path: str) -> Span | None:
+        """The place of a path, or of the nearest thing around it."""
+        while path and path not in self.spans:
+            path = path.rpartition("/")[0]
+        return self.spans.get(path)
 
 
 def binder(value: object, path: str, places: Places) -> Evaluate:

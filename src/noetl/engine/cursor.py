@@ -17,6 +17,7 @@ from noetl.engine.events import (
     IterationFailed,
     IterationStarted,
     Patch,
+    Path,
     TaskDone,
     TaskStarted,
     TaskWaiting,
@@ -29,16 +30,19 @@ from noetl.playbook.model import Dialect, Directive
 WorkerFact = TaskStarted | TaskDone | TaskWaiting | IterationStarted | IterationDone | IterationFailed
 
 
-class Frame(msgspec.Struct, frozen=True):
+class Frame(msgspec.Struct, frozen=True, tag="frame"):
     """One running pipeline. `block` is empty for the step's own; `call` is the id of the task run that called it.
 
+    `indexes` number the iteration of a looped block.
     `attempt` counts the runs of this visit and `visit` is the number of its first; `runs` counts over all visits.
     `base` is what `iter` began with in a block's iteration, and `iter` what was written to it since.
-    `end` is there once the pipeline has ended.
+    `end` is there once a directive has ended the pipeline, badly where it `is_failed`.
+    `wait` is the task run that waits: for `not_before`, or for `child`, whose output has `arrived` in the end.
     """
 
     block: str = ""
     call: str = ""
+    indexes: Path = ()
     pc: int = 0
     attempt: int = 0
     visit: int = 0
@@ -51,17 +55,24 @@ class Frame(msgspec.Struct, frozen=True):
     step: Values = {}
     base: Values | None = None
     iter: Values = {}
+    is_running: bool = False
     end: Output | None = None
+    is_failed: bool = False
+    wait: str = ""
     not_before: float | None = None
     child: Child | None = None
     arrived: Output | None = None
 
 
-class Turn(msgspec.Struct, frozen=True):
-    """A looped block between two iterations: its items, how far it is, and what the iterations gave."""
+class Turn(msgspec.Struct, frozen=True, tag="turn"):
+    """A looped block between two iterations: its items, how far it is, and what the iterations gave.
+
+    `indexes` number the iteration around an inner loop.
+    """
 
     block: str
     call: str
+    indexes: Path
     level: int
     loop: BlockLoop
     input: Values
@@ -125,6 +136,7 @@ def _started(cursor: Cursor, fact: TaskStarted) -> Cursor:
         attempt=fact.attempt,
         visit=number if fact.attempt == 1 else frame.visit,
         runs={**frame.runs, fact.task: number},
+        is_running=True,
         not_before=None,
     )
     frames = (*cursor.frames[:-1], moved)
@@ -136,7 +148,7 @@ def _started(cursor: Cursor, fact: TaskStarted) -> Cursor:
 def _entered(call: Call, task_run_id: str) -> Frame | Turn:
     if call.loop is None:
         return Frame(call.block, task_run_id, input=call.input)
-    return Turn(call.block, task_run_id, 0, call.loop, call.input, call.parent)
+    return Turn(call.block, task_run_id, (), 0, call.loop, call.input, call.parent)
 
 
 def _done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor:
@@ -159,7 +171,9 @@ def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
         output=fact.output if keeps else frame.output,
         output_kind=kind if keeps else frame.output_kind,
         outputs={**frame.outputs, fact.task: seen} if keeps else frame.outputs,
+        is_running=False,
         end=_end(frame, fact, keeps=keeps) if fact.next is None else None,
+        is_failed=fact.directive is Directive.FAIL,
         child=None,
         arrived=None,
     )
@@ -183,23 +197,24 @@ def _patched(frame: Frame, patch: Patch) -> Frame:
 
 
 def _waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
-    moved = msgspec.structs.replace(
-        _frame(cursor.top),
-        not_before=None if fact.is_over else fact.due_at,
-        child=None if fact.is_over else fact.child,
-        arrived=fact.output if fact.is_over else None,
-    )
+    """A wait begins or is over. The child stays known until its output has been settled."""
+    frame = _frame(cursor.top)
+    if fact.is_over:
+        moved = msgspec.structs.replace(frame, wait="", not_before=None, arrived=fact.output)
+    else:
+        moved = msgspec.structs.replace(frame, wait=fact.task_run_id, not_before=fact.due_at, child=fact.child)
     return Cursor((*cursor.frames[:-1], moved), cursor.task_runs, cursor.ctx)
 
 
 def _turn_started(cursor: Cursor, fact: IterationStarted) -> Cursor:
     turn = _turn(cursor.top)
     scratch = scratch_of(turn)
+    indexes = (*turn.indexes, turn.index)
     inside: Frame | Turn
     if fact.loop is not None:
-        inside = Turn(turn.block, turn.call, turn.level + 1, fact.loop, turn.input, scratch, turn.step)
+        inside = Turn(turn.block, turn.call, indexes, turn.level + 1, fact.loop, turn.input, scratch, turn.step)
     else:
-        inside = Frame(turn.block, turn.call, input=turn.input, step=turn.step, base=scratch)
+        inside = Frame(turn.block, turn.call, indexes, input=turn.input, step=turn.step, base=scratch)
     return Cursor((*cursor.frames, inside), cursor.task_runs, cursor.ctx)
 
 
@@ -226,11 +241,20 @@ def frame_of(cursor: Cursor, fact: TaskDone) -> Frame | None:
 
 
 def _depth_of(cursor: Cursor, fact: TaskDone) -> int:
-    """Blocks called by the task stand above it; the bottom frame is called by none."""
     depth = len(cursor.frames) - 1
     while depth > 0 and cursor.frames[depth].call == fact.task_run_id:
         depth -= 1
     return depth
+
+
+def is_over(turn: Turn) -> bool:
+    """Whether a looped block has no further iteration: all have run, or one has failed."""
+    return turn.failure is not None or turn.index >= len(turn.loop.items)
+
+
+def is_parked(cursor: Cursor) -> bool:
+    """Whether the pipeline waits for a timer or a child and holds no worker."""
+    return isinstance(cursor.top, Frame) and bool(cursor.top.wait)
 
 
 def _frame(frame: Frame | Turn) -> Frame:

@@ -22,17 +22,18 @@ from noetl.engine.commands import (
     Report,
     RequestExecution,
 )
+from noetl.engine.cursor import Frame
 from noetl.engine.ending import cancelled, stopped
 from noetl.engine.evolve import evolve
 from noetl.engine.join import settle_tokens
 from noetl.engine.layering import merge
-from noetl.engine.loops import begin, loop_under, tend
+from noetl.engine.loops import begin, failed_step, is_stopping, loop_under, tend
 from noetl.engine.output import Error, failed
 from noetl.engine.program import Program
 from noetl.engine.reports import taken
 from noetl.engine.routing import route
 from noetl.engine.state import Arrive, Begin, Pending, Route, State, Tend
-from noetl.engine.view import Collections, IterationView, RunView, StateView
+from noetl.engine.view import Collections, IterationView, LoopView, RunView, StateView
 
 DEPTH_MAX = 32
 """The deepest chain of child executions."""
@@ -72,6 +73,8 @@ def decide(program: Program, state: StateView, command: Command) -> list[e.Fact]
     """The facts a command comes to by itself."""
     if isinstance(command, RequestExecution):
         return _request(program, state, command)
+    if state.seq == 0:
+        return Rejection("unknown", f"there is no execution {state.execution_id}")
     if state.has_ended:
         return Rejection("ended", f"execution {state.execution_id} has ended: {state.status}")
     if isinstance(command, CancelExecution):
@@ -81,14 +84,14 @@ def decide(program: Program, state: StateView, command: Command) -> list[e.Fact]
         return Rejection("unknown", f"step run {command.step_run_id} is not live")
     match command:
         case Report():
-            return taken(program, run, command.facts)
+            return taken(program, state, run, command.facts)
         case EndWait():
             return _end_wait(run, command)
         case ExpireStep():
             message = f"step `{run.step}` used up its {command.reason}"
-            return [e.StepFailed(run.id, failed("timeout", message, retryable=True), by_server=True)]
+            return [failed_step(run, failed("timeout", message, retryable=True))]
         case FailPoison():
-            return _poison(run, command)
+            return _poison(program, run, command)
         case _:
             assert_never(command)
 
@@ -99,8 +102,11 @@ def _next(program: Program, state: State, pending: deque[Pending], around: Surro
         facts = _proceed(program, state, pending.popleft(), around)
         if facts:
             return facts
-    if state.has_ended or state.status != "running":
+    if state.status != "running":
         return []
+    if state.ctx_bytes > program.ctx_bytes_max:
+        message = f"ctx holds {state.ctx_bytes} bytes, more than its `limits.ctx_bytes_max` of {program.ctx_bytes_max}"
+        return stopped(state, Error("budget_exceeded", message))
     return settle_tokens(program, state, around.now)
 
 
@@ -156,26 +162,36 @@ def _refusal(command: RequestExecution) -> Error | None:
 
 
 def _end_wait(run: RunView, command: EndWait) -> list[e.Fact] | Rejection:
+    """Ends the wait that the command speaks of, and no other: answers may come late or twice."""
     holder = _holder(run, command.path)
-    if holder is None or not holder.is_parked:
+    frame = holder.cursor.top if holder is not None and holder.cursor is not None else None
+    if not isinstance(frame, Frame) or not frame.wait or frame.wait != command.task_run_id:
         return Rejection("stale", f"{command.task_run_id} does not wait")
-    return [
-        e.TaskWaiting(run.id, command.path, command.task_run_id, is_over=True, output=command.output),
-    ]
+    if (frame.child is None) is not (command.output is None):
+        return Rejection("stale", f"{command.task_run_id} does not wait for that")
+    return [e.TaskWaiting(run.id, command.path, command.task_run_id, is_over=True, output=command.output)]
 
 
-def _poison(run: RunView, command: FailPoison) -> list[e.Fact] | Rejection:
+def _poison(program: Program, run: RunView, command: FailPoison) -> list[e.Fact] | Rejection:
     message = f"delivered {command.deliveries} times and never reported: the work seems to kill its workers"
     output = failed("poison", message)
     if not command.path:
-        return [e.StepFailed(run.id, output, by_server=True)]
+        return [failed_step(run, output)]
     loop = loop_under(run, command.path[:-1])
-    if loop is None or command.path[-1] in loop.ended:
-        return Rejection("stale", f"iteration {command.path} of {run.id} has ended")
+    if loop is None or not _may_be_poison(program, run, loop, command.path[-1]):
+        return Rejection("stale", f"iteration {command.path} of {run.id} is not with a worker")
     started: Sequence[e.Fact] = (
         () if command.path[-1] in loop.live else (e.IterationStarted(run.id, command.path, by_server=True),)
     )
     return [*started, e.IterationFailed(run.id, command.path, output, by_server=True)]
+
+
+def _may_be_poison(program: Program, run: RunView, loop: LoopView, index: int) -> bool:
+    """An iteration that was handed out: it runs, or could have been started."""
+    if loop.level + 1 < len(program.steps[run.step].levels) or not 0 <= index < loop.count or index in loop.ended:
+        return False
+    known = loop.live.get(index)
+    return not known.is_parked if known is not None else not is_stopping(run, loop)
 
 
 def _holder(run: RunView, path: e.Path) -> RunView | IterationView | None:

@@ -9,7 +9,7 @@ import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.commands import EndWait, ExpireStep, RequestExecution
-from noetl.engine.names import entity_id
+from noetl.engine.names import entity_id, step_of
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.program import Program
 from noetl.engine.view import StateView
@@ -29,9 +29,10 @@ class OfferWork(msgspec.Struct, frozen=True):
 
 
 class EndWork(msgspec.Struct, frozen=True):
-    """All work of a step run is over."""
+    """The work of a step run is over: all of it, or with a `path` that of an iteration and what is inside it."""
 
     step_run_id: str
+    path: e.Path = ()
 
 
 class SetTimer(msgspec.Struct, frozen=True):
@@ -41,9 +42,10 @@ class SetTimer(msgspec.Struct, frozen=True):
 
 
 class ClearTimers(msgspec.Struct, frozen=True):
-    """Timers of a step run that are not due any more."""
+    """Timers of a step run that are not due any more; with a `path` those of an iteration and what is inside it."""
 
     step_run_id: str
+    path: e.Path = ()
 
 
 class StartChild(msgspec.Struct, frozen=True):
@@ -73,24 +75,32 @@ Effect = OfferWork | EndWork | SetTimer | ClearTimers | StartChild | CancelChild
 
 
 def effects(program: Program, state: StateView, fact: e.Fact, now: float) -> list[Effect]:
-    """`state` is the state after the fact."""
+    """`state` is the state after the transaction that the fact is part of; a run may have begun and ended in it."""
     match fact:
         case e.StepScheduled():
             return _scheduled(program, fact)
         case e.StepStarted():
-            return _started(program, state, fact, now)
+            return _started(program, fact, now)
         case e.LoopStarted():
-            return _loop_started(program, state, fact)
+            return _loop_started(program, fact)
         case e.TaskWaiting():
             return _waiting(state, fact)
-        case e.StepDone() | e.StepFailed():
-            return [EndWork(fact.step_run_id), ClearTimers(fact.step_run_id)]
-        case e.LoopDone(path=()):
-            return [EndWork(fact.step_run_id), ClearTimers(fact.step_run_id)]
+        case e.StepFailed():
+            return [*_over(fact.step_run_id, ()), *(CancelChild(child) for child in fact.children)]
+        case e.StepDone():
+            return _over(fact.step_run_id, ())
+        case e.LoopDone():
+            return _over(fact.step_run_id, fact.path)
+        case e.IterationFailed(call="", by_server=True):
+            return [*_over(fact.step_run_id, fact.path), *(CancelChild(child) for child in fact.children)]
         case e.WorkflowFinished():
             return _finished(state, fact)
         case _:
             return []
+
+
+def _over(step_run_id: str, path: e.Path) -> list[Effect]:
+    return [EndWork(step_run_id, path), ClearTimers(step_run_id, path)]
 
 
 def _scheduled(program: Program, fact: e.StepScheduled) -> list[Effect]:
@@ -104,15 +114,15 @@ def _scheduled(program: Program, fact: e.StepScheduled) -> list[Effect]:
     return found
 
 
-def _started(program: Program, state: StateView, fact: e.StepStarted, now: float) -> list[Effect]:
-    timeout_s = program.steps[state.runs[fact.step_run_id].step].step.timeout_s
+def _started(program: Program, fact: e.StepStarted, now: float) -> list[Effect]:
+    timeout_s = program.steps[step_of(fact.step_run_id)].step.timeout_s
     if timeout_s is None:
         return []
     return [SetTimer(f"{fact.step_run_id}:timeout", now + timeout_s, ExpireStep(fact.step_run_id, "timeout"))]
 
 
-def _loop_started(program: Program, state: StateView, fact: e.LoopStarted) -> list[Effect]:
-    levels = program.steps[state.runs[fact.step_run_id].step].levels
+def _loop_started(program: Program, fact: e.LoopStarted) -> list[Effect]:
+    levels = program.steps[step_of(fact.step_run_id)].levels
     if len(fact.path) + 1 < len(levels) or fact.count == 0:
         return []
     indexes = tuple(fact.kept.ended.gaps(fact.count)) if fact.kept is not None else None
@@ -158,7 +168,7 @@ def answer(state: StateView, fact: e.WorkflowFinished, parent: e.Parent) -> Outp
 
 def _returned(state: StateView, fact: e.WorkflowFinished, parent: e.Parent, blocks: Mapping[str, object]) -> Output:
     if parent.return_step is None:
-        return msgspec.structs.replace(fact.output, blocks=blocks)
+        return msgspec.structs.replace(fact.output, status=Status.OK, error=None, blocks=blocks)
     found = state.outputs.get(parent.return_step)
     if not isinstance(found, Mapping):
         message = f"`return_step` names `{parent.return_step}`, which did not run in {state.execution_id}"

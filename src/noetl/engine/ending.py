@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from noetl.engine.cursor import Cursor, Frame
+from noetl.engine.cursor import Frame
 from noetl.engine.events import ExecutionCancelled, Fact, PlaybookProcessed, WorkflowFinished
 from noetl.engine.output import Error, Output, Status
-from noetl.engine.view import LoopView, StateView
+from noetl.engine.view import IterationView, RunView, StateView
 
 
 def completed(state: StateView) -> list[Fact]:
@@ -30,20 +30,13 @@ def cancelled(state: StateView, reason: str | None) -> list[Fact]:
 
 def live_children(state: StateView) -> tuple[str, ...]:
     """The child executions that parked pipelines wait for."""
-    found: list[str] = []
-    for run in state.runs.values():
-        found.extend(_child(run.cursor))
-        found.extend(_in_loop(run.loop))
-    return tuple(found)
+    return tuple(child for run in state.runs.values() for child in children_of(run))
 
 
-def _in_loop(loop: LoopView | None) -> Iterator[str]:
-    for iteration in loop.live.values() if loop is not None else ():
-        yield from _child(iteration.cursor)
-        yield from _in_loop(iteration.loop)
-
-
-def _child(cursor: Cursor | None) -> Iterator[str]:
-    frame = cursor.top if cursor is not None else None
-    if isinstance(frame, Frame) and frame.child is not None:
+def children_of(holder: RunView | IterationView) -> Iterator[str]:
+    """Those of one step run, or of one iteration."""
+    frame = holder.cursor.top if holder.cursor is not None else None
+    if isinstance(frame, Frame) and frame.child is not None and frame.arrived is None:
         yield frame.child.execution_id
+    for iteration in holder.loop.live.values() if holder.loop is not None else ():
+        yield from children_of(iteration)

@@ -11,7 +11,7 @@ import msgspec
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
 from noetl.engine.gathering import part_of
-from noetl.engine.output import Output
+from noetl.engine.output import NOTHING, Output
 from noetl.engine.pipeline import kind_of
 from noetl.engine.program import Program
 from noetl.engine.scopes import overlaid, patched
@@ -45,7 +45,7 @@ def evolve(program: Program, state: State, fact: e.Fact) -> Sequence[Pending]:  
         case e.StepSkipped():
             return _skipped(state, fact)
         case e.CtxPatched():
-            return _ctx_patched(state, fact)
+            return _ctx_patched(program, state, fact)
         case e.NextEvaluated():
             return _next_evaluated(state, fact)
         case e.LoopStarted():
@@ -92,6 +92,7 @@ def _workflow_started(state: State, fact: e.WorkflowStarted) -> Sequence[Pending
     seed = fact.seed or e.Seed((e.Token(fact.entry_step, e.Trigger("workflow.started")),))
     state.ctx, state.outputs, state.counts = seed.ctx, dict(seed.outputs), dict(seed.counts)
     state.output = seed.output
+    state.ctx_bytes = len(msgspec.json.encode(seed.ctx))
     state.waiting.extend(seed.tokens)
     return [Arrive(token) for token in seed.tokens]
 
@@ -133,8 +134,11 @@ def _leave_door(state: State, tokens: Sequence[e.Token]) -> None:
         state.waiting.remove(token)
 
 
-def _ctx_patched(state: State, fact: e.CtxPatched) -> Sequence[Pending]:
+def _ctx_patched(program: Program, state: State, fact: e.CtxPatched) -> Sequence[Pending]:
     state.ctx = patched(state.ctx, fact.patch)
+    state.ctx_bytes += len(msgspec.json.encode(fact.patch))
+    if state.ctx_bytes > program.ctx_bytes_max:
+        state.ctx_bytes = len(msgspec.json.encode(state.ctx))
     return ()
 
 
@@ -163,21 +167,28 @@ def _step_started(state: State, fact: e.StepStarted) -> Sequence[Pending]:
 
 def _step_done(state: State, fact: e.StepDone) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
-    if run.cursor is not None:
-        bottom = run.cursor.frames[0]
-        assert isinstance(bottom, cursors.Frame)
-        run.output_kind, run.step_scope = bottom.output_kind, bottom.step
-    run.cursor = None
+    _leave(run)
     return _boundary(run, fact.output, e.Trigger("step.done", run.step, "success", run.id))
 
 
 def _step_failed(state: State, fact: e.StepFailed) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
-    run.loop = None
-    run.cursor = None
+    _leave(run)
     return _boundary(
         run, fact.output, e.Trigger("step.failed", run.step, "error", run.id, fact.output.error, fact.loop)
     )
+
+
+def _leave(run: StepRun) -> None:
+    """The pipeline or the loop is over; what it wrote to `step` stays for the arcs."""
+    if run.cursor is not None:
+        bottom = run.cursor.frames[0]
+        assert isinstance(bottom, cursors.Frame)
+        run.output_kind, run.step_scope = bottom.output_kind, bottom.step
+    if run.loop is not None:
+        run.step_scope = run.loop.step
+    run.cursor = run.loop = None
+    run.is_parked = False
 
 
 def _boundary(run: StepRun, output: Output, trigger: e.Trigger) -> Sequence[Pending]:
@@ -188,13 +199,13 @@ def _boundary(run: StepRun, output: Output, trigger: e.Trigger) -> Sequence[Pend
 
 def _loop_started(state: State, fact: e.LoopStarted) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
-    loop = LoopRun(
-        fact.path, len(fact.path), fact.count, fact.collection, fact.mode, fact.max_in_flight, live={}, step={}
-    )
+    around = loop_at(run, fact.path[:-1]) if fact.path else None
+    loop = LoopRun(fact.path, len(fact.path), fact.count, fact.collection, fact.mode, fact.max_in_flight)
+    loop.step = around.step if around is not None else {}
     if fact.kept is not None:
         _keep(loop, fact.kept)
-    if fact.path:
-        loop_at(run, fact.path[:-1]).live[fact.path[-1]].loop = loop
+    if around is not None:
+        around.live[fact.path[-1]].loop = loop
     else:
         run.loop = loop
     return (Tend(run.id, fact.path),)
@@ -213,9 +224,7 @@ def _loop_done(state: State, fact: e.LoopDone) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
     if fact.path:
         return ()
-    assert run.loop is not None
-    run.step_scope = run.loop.step
-    run.loop = None
+    _leave(run)
     return _boundary(run, fact.output, e.Trigger("loop.done", run.step, "success", run.id, None, fact.loop))
 
 
@@ -224,9 +233,12 @@ def _task(program: Program, state: State, fact: e.TaskStarted | e.TaskDone | e.T
     holder = holder_at(run, fact.path)
     before = holder.cursor
     assert before is not None
-    holder.cursor = cursors.apply(before, fact, program.playbook.dialect, kind_of(program, run.step, before, fact))
+    cursor = cursors.apply(before, fact, program.playbook.dialect, kind_of(program, run.step, before, fact))
+    # Outside a loop ctx holds what the pipeline wrote, and perhaps what others wrote since.
+    holder.cursor = cursor if fact.path or not cursor.ctx else cursors.Cursor(cursor.frames, cursor.task_runs)
     if isinstance(fact, e.TaskWaiting):
         holder.is_parked = not fact.is_over
+        state.children += fact.child is not None
     return ()
 
 
@@ -252,11 +264,10 @@ def _iteration_started(program: Program, state: State, fact: e.IterationStarted)
     loop = loop_at(run, fact.path[:-1])
     index = fact.path[-1]
     loop.next = loop.ended.first_gap(max(loop.next, index + 1))
-    is_leaf = loop.level + 1 == len(program.steps[run.step].levels)
-    if not is_leaf:
+    if loop.level + 1 < len(program.steps[run.step].levels):
         loop.live[index] = Iteration()
         return (Tend(run.id, loop.path),)
-    loop.live[index] = Iteration(cursors.start(loop.step if loop.mode is LoopMode.SEQUENTIAL else {}))
+    loop.live[index] = Iteration(cursors.start(loop.step))
     return ()
 
 
@@ -269,18 +280,35 @@ def _iteration_done(program: Program, state: State, fact: e.IterationDone) -> Se
     if loop.mode is LoopMode.SEQUENTIAL:
         loop.step = fact.step
         loop.overlay = overlaid(loop.overlay, fact.ctx) if loop.level > 0 else {}
-    return _end_iteration(program, run, loop, fact, fact.output.data)
+    del loop.live[fact.path[-1]]
+    writes = fact.ctx if loop.mode is LoopMode.PARALLEL else {}
+    _gather(program, run, loop, fact.path[-1], fact.output, writes, fact.reduced)
+    return (Tend(run.id, loop.path),)
 
 
 def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -> Sequence[Pending]:
+    """What a failed iteration wrote to ctx is gone; what it wrote to `step` a sequential loop carries on."""
     run = state.runs[fact.step_run_id]
     if fact.call:
         return _block_iteration(program, run, fact)
     loop = loop_at(run, fact.path[:-1])
     loop.failed += 1
-    if not program.steps[run.step].is_best_effort and loop.failure is None:
-        loop.failure = fact.output
-    return _end_iteration(program, run, loop, fact, None)
+    ended = loop.live.pop(fact.path[-1])
+    if loop.mode is LoopMode.SEQUENTIAL:
+        loop.step = _step_of(ended, loop.step)
+    _gather(program, run, loop, fact.path[-1], NOTHING, {}, {})
+    if program.steps[run.step].is_best_effort:
+        return (Tend(run.id, loop.path),)
+    for depth in range(len(fact.path)):
+        around = loop_at(run, fact.path[:depth])
+        around.failure = around.failure or fact.output
+    return (Tend(run.id, loop.path), Tend(run.id, ())) if loop.path else (Tend(run.id, ()),)
+
+
+def _step_of(iteration: Iteration, before: e.Values) -> e.Values:
+    if iteration.loop is not None:
+        return iteration.loop.step
+    return iteration.cursor.frames[0].step if iteration.cursor is not None else before
 
 
 def _block_iteration(
@@ -292,25 +320,22 @@ def _block_iteration(
     return ()
 
 
-def _end_iteration(
-    program: Program, run: StepRun, loop: LoopRun, fact: e.IterationDone | e.IterationFailed, data: object
-) -> Sequence[Pending]:
-    index = fact.path[-1]
-    del loop.live[index]
-    keeps = _keeps_data(loop, data)
-    is_parallel = loop.mode is LoopMode.PARALLEL
-    writes = fact.ctx if isinstance(fact, e.IterationDone) and is_parallel else {}
-    reduced = fact.reduced if isinstance(fact, e.IterationDone) else {}
-    reducers = program.steps[run.step].reducers
-    loop.ended.add(index, part_of(index, [data] if keeps else None, writes, reduced, reducers), reducers)
-    return (Tend(run.id, loop.path),)
+def _gather(
+    program: Program, run: StepRun, loop: LoopRun, index: int, output: Output, writes: e.Values, reduced: e.Values
+) -> None:
+    reducers = program.steps[run.step].levels[loop.level].loop.reduce
+    data = [output.data] if _keeps_data(loop, output) else None
+    loop.ended.add(index, part_of(index, data, writes, reduced, reducers), reducers)
 
 
-def _keeps_data(loop: LoopRun, data: object) -> bool:
+def _keeps_data(loop: LoopRun, output: Output) -> bool:
     """Whether the loop still carries its iterations' data; past the bound it lets all of it go."""
     if loop.data_bytes > DATA_INLINE_BYTES_MAX:
         return False
+    data = output.data
     loop.data_bytes += 5 if data is None else len(msgspec.json.encode(data)) + 1
+    if data is None and output.ref is not None:
+        loop.data_bytes = DATA_INLINE_BYTES_MAX + 1
     if loop.data_bytes <= DATA_INLINE_BYTES_MAX:
         return True
     loop.ended.drop_data()

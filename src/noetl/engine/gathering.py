@@ -8,36 +8,54 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from noetl.engine.reducing import combine, first, fits, needs, own_copy
 from noetl.playbook.model import Reducer
 
 Values = Mapping[str, object]
 
 
 class Write(msgspec.Struct, frozen=True):
-    """A value and the index of the iteration that wrote it."""
+    """A value and the index of the first iteration that wrote it."""
 
     value: object
     index: int
 
 
-class Clash(msgspec.Struct, frozen=True):
-    """Writes that do not go together; `index` is that of the later iteration."""
+class Clash(msgspec.Struct, frozen=True, order=True):
+    """The first iteration, `index`, whose write to `path` does not go with the others.
+
+    `other` is the path, written before it, that it does not go with; or `message` says what is wrong.
+    """
 
     index: int
-    message: str
+    path: str
+    other: str = ""
+    message: str = ""
 
 
 class Gathered(msgspec.Struct):
     """The part of one interval. `data` is None once it grew too large to be carried inline.
 
-    `inner` counts, for every key that has a written key inside it, how many there are.
+    `inner` are the keys that have a written key inside them. What was reduced is as the reducers keep it.
     """
 
     data: list[object] | None
     writes: dict[str, Write] = {}
-    inner: dict[str, int] = {}
+    inner: dict[str, bool] = {}
     reduced: dict[str, object] = {}
     clash: Clash | None = None
+
+    @property
+    def conflict(self) -> str | None:
+        """Why the writes of the iterations do not go together."""
+        clash = self.clash
+        if clash is None or clash.message:
+            return clash.message if clash is not None else None
+        early = self.writes[clash.other].index
+        return (
+            f"iteration {early} wrote `ctx.{clash.other}` and iteration {clash.index} wrote `ctx.{clash.path}`; "
+            "declare a reducer under `loop.spec.policy.reduce`, or write to different keys"
+        )
 
 
 class Intervals(msgspec.Struct):
@@ -90,55 +108,55 @@ class Intervals(msgspec.Struct):
         for part in self.parts:
             part.data = None
 
-    def whole(self, reducers: Mapping[str, Reducer]) -> Gathered:
-        """Everything in index order, gaps passed over. The intervals are spent by it."""
-        total = Gathered([])
-        for part in self.parts:
-            _join(total, part, reducers)
-        return total
+    @property
+    def whole(self) -> Gathered:
+        """What all iterations gave, once every index has ended."""
+        return self.parts[0] if self.parts else Gathered([])
 
 
 def part_of(
     index: int, data: list[object] | None, writes: Values, reduced: Values, reducers: Mapping[str, Reducer]
 ) -> Gathered:
     """What one iteration gave: its data, its writes, and what loops inside it have reduced already."""
-    part = Gathered(data, {}, {}, _grown(reduced))
-    for path, value in writes.items():
+    part = Gathered(data, reduced={path: own_copy(value) for path, value in reduced.items()})
+    for path, value in _folded(writes).items():
         reducer = reducers.get(path)
         if reducer is None:
             _write(part, path, Write(value, index))
-        elif _fits(reducer, value):
-            part.reduced[path] = _first(reducer, value)
+        elif fits(reducer, value):
+            part.reduced[path] = first(reducer, value)
         else:
-            part.clash = _earlier(part.clash, _misfit(index, path, reducer, value))
+            message = f"iteration {index} wrote {type(value).__name__} to `ctx.{path}`, where {needs(reducer)}"
+            part.clash = _earlier(part.clash, Clash(index, path, message=message))
     return part
 
 
-def reduce_onto(reducer: Reducer, start: object, gathered: object) -> object:
-    """What the iterations gave, laid onto the value ctx had."""
-    if start is None or reducer is Reducer.LAST:
-        return gathered
-    if reducer is Reducer.APPEND:
-        return [*(start if isinstance(start, list) else [start]), *(gathered if isinstance(gathered, list) else ())]
-    if reducer is Reducer.COUNT:
-        return _combine(reducer, start, gathered) if _fits(Reducer.SUM, start) else gathered
-    return _combine(reducer, _first(reducer, start), gathered) if _fits(reducer, start) else gathered
+def _folded(writes: Values) -> Values:
+    """One iteration's writes with those inside a key that it wrote too made part of that key's value."""
+    if len(writes) < 2:
+        return writes
+    folded: dict[str, object] = {}
+    for path, value in writes.items():
+        outer = next((key for key in _outer(path) if key in folded), None)
+        if outer is None:
+            folded[path] = value
+        else:
+            folded[outer] = _patched_inside(folded[outer], path.removeprefix(f"{outer}.").split("."), value)
+    return folded
+
+
+def _patched_inside(value: object, keys: Sequence[str], new: object) -> object:
+    if not keys:
+        return new
+    inside = dict(value) if isinstance(value, dict) else {}
+    inside[keys[0]] = _patched_inside(inside.get(keys[0]), keys[1:], new)
+    return inside
 
 
 def _copied(part: Gathered) -> Gathered:
     data = list(part.data) if part.data is not None else None
-    return Gathered(data, dict(part.writes), dict(part.inner), _grown(part.reduced), part.clash)
-
-
-def _grown(reduced: Values) -> dict[str, object]:
-    """What was reduced so far, in lists and mappings that may grow: those of a fact stay as they were recorded."""
-    return {path: value.copy() if isinstance(value, list | dict) else value for path, value in reduced.items()}
-
-
-def _misfit(index: int, path: str, reducer: Reducer, value: object) -> Clash:
-    wanted = "a mapping" if reducer is Reducer.MERGE else "a number"
-    message = f"iteration {index} wrote {type(value).__name__} to `ctx.{path}`, where `{reducer}` needs {wanted}"
-    return Clash(index, message)
+    reduced = {path: own_copy(value) for path, value in part.reduced.items()}
+    return Gathered(data, dict(part.writes), dict(part.inner), reduced, part.clash)
 
 
 def _join(left: Gathered, right: Gathered, reducers: Mapping[str, Reducer]) -> None:
@@ -150,49 +168,35 @@ def _join(left: Gathered, right: Gathered, reducers: Mapping[str, Reducer]) -> N
     for path, write in right.writes.items():
         _write(left, path, write)
     for path, value in right.reduced.items():
-        if path in left.reduced:
-            left.reduced[path] = _combine(reducers[path], left.reduced[path], value)
-        else:
-            left.reduced[path] = value
+        known = left.reduced
+        known[path] = combine(reducers[path], known[path], value) if path in known else value
 
 
 def _write(part: Gathered, path: str, write: Write) -> None:
     known = part.writes.get(path)
     if known is not None:
         if known.value != write.value:
-            part.clash = _earlier(part.clash, _clash(path, known, path, write))
+            part.clash = _earlier(part.clash, Clash(write.index, path, path))
         return
-    part.clash = _earlier(part.clash, _overlap(part, path, write))
+    other = _overlap(part, path)
+    if other is not None:
+        part.clash = _earlier(part.clash, Clash(write.index, path, other))
     part.writes[path] = write
-    for outer in _outer(path):
-        part.inner[outer] = part.inner.get(outer, 0) + 1
+    part.inner.update(dict.fromkeys(_outer(path), True))
 
 
-def _overlap(part: Gathered, path: str, write: Write) -> Clash | None:
-    """A key written beside one inside it, unless one iteration wrote both."""
-    for outer in _outer(path):
-        known = part.writes.get(outer)
-        if known is not None and known.index != write.index:
-            return _clash(outer, known, path, write)
-    if part.inner.get(path):
-        for inside, known in part.writes.items():
-            if inside.startswith(path + ".") and known.index != write.index:
-                return _clash(inside, known, path, write)
-    return None
-
-
-def _clash(path: str, one: Write, other_path: str, other: Write) -> Clash:
-    (early_path, early), (late_path, late) = sorted(
-        ((path, one), (other_path, other)), key=lambda each: (each[1].index, each[0])
-    )
-    message = (
-        f"iteration {early.index} wrote `ctx.{early_path}` and iteration {late.index} wrote `ctx.{late_path}`; "
-        "declare a reducer under `loop.spec.policy.reduce`, or write to different keys"
-    )
-    return Clash(late.index, message)
+def _overlap(part: Gathered, path: str) -> str | None:
+    """A key that another iteration wrote around this one or inside it."""
+    around = next((outer for outer in _outer(path) if outer in part.writes), None)
+    if around is not None or path not in part.inner:
+        return around
+    return min(each for each in part.writes if each.startswith(f"{path}."))
 
 
 def _outer(path: str) -> Sequence[str]:
+    """The keys around one inside them, the outermost first."""
+    if "." not in path:
+        return ()
     parts = path.split(".")
     return [".".join(parts[:length]) for length in range(1, len(parts))]
 
@@ -200,46 +204,4 @@ def _outer(path: str) -> Sequence[str]:
 def _earlier(one: Clash | None, other: Clash | None) -> Clash | None:
     if one is None or other is None:
         return one or other
-    return min(one, other, key=lambda clash: (clash.index, clash.message))
-
-
-def _first(reducer: Reducer, value: object) -> object:
-    """One iteration's value as the reducer keeps it; lists and mappings are copies that may grow."""
-    match reducer:
-        case Reducer.APPEND:
-            return [value]
-        case Reducer.COUNT:
-            return 1
-        case Reducer.MERGE if isinstance(value, dict):
-            return dict(value)
-        case _:
-            return value
-
-
-def _fits(reducer: Reducer, value: object) -> bool:
-    match reducer:
-        case Reducer.SUM | Reducer.MIN | Reducer.MAX:
-            return isinstance(value, int | float) and not isinstance(value, bool)
-        case Reducer.MERGE:
-            return isinstance(value, dict)
-        case Reducer.COUNT | Reducer.APPEND | Reducer.LAST:
-            return True
-
-
-def _combine(reducer: Reducer, left: object, right: object) -> object:
-    """Left and right in index order. Values of the wrong type never come here: they are clashes."""
-    match reducer:
-        case Reducer.SUM | Reducer.COUNT if isinstance(left, int | float) and isinstance(right, int | float):
-            return left + right
-        case Reducer.MIN if isinstance(left, int | float) and isinstance(right, int | float):
-            return min(left, right)
-        case Reducer.MAX if isinstance(left, int | float) and isinstance(right, int | float):
-            return max(left, right)
-        case Reducer.APPEND if isinstance(left, list) and isinstance(right, list):
-            left.extend(right)
-            return left
-        case Reducer.MERGE if isinstance(left, dict) and isinstance(right, dict):
-            left.update(right)
-            return left
-        case _:
-            return right
+    return min(one, other)

@@ -1,5 +1,7 @@
 """`join: all`: tokens wait until no other live token can still come, then the step runs once."""
 
+from collections.abc import Sequence
+
 from noetl.engine.admission import admit
 from noetl.engine.ending import completed, stopped
 from noetl.engine.events import Fact, Token
@@ -12,16 +14,21 @@ from noetl.playbook.model import Join
 def settle_tokens(program: Program, state: StateView, now: float) -> list[Fact]:
     """What follows when nothing else is open: a join fires, a waiting token gets in, or the execution ends."""
     for name, tokens in _at_doors(state).items():
-        ready = program.steps[name]
-        is_join = ready.step.join is Join.ALL
-        if is_join and _may_still_come(program, state, name):
-            continue
-        facts = admit(program, state, ready, tokens if is_join else tokens[:1], now)
+        facts = _try_door(program, state, name, tokens, now)
         if facts:
             return facts
     if state.runs:
         return []
     return _quiet(program, state, now)
+
+
+def _try_door(program: Program, state: StateView, name: str, tokens: Sequence[Token], now: float) -> list[Fact]:
+    """At a join all tokens go in together once no other can come; elsewhere each one that is admitted by now."""
+    ready = program.steps[name]
+    if ready.step.join is Join.ALL:
+        return [] if _may_still_come(program, state, name) else admit(program, state, ready, tokens, now)
+    tries = (admit(program, state, ready, [token], now) for token in tokens)
+    return next((facts for facts in tries if facts), [])
 
 
 def _quiet(program: Program, state: StateView, now: float) -> list[Fact]:

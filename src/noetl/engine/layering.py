@@ -1,6 +1,6 @@
 """Spec layering: kind defaults, then executor, step, loop and task; maps merge deeply, everything else replaces."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 Spec = Mapping[str, object]
 
@@ -15,6 +15,16 @@ def effective_spec(kind: str, kinds: frozenset[str], *layers: Spec) -> dict[str,
         if isinstance(own, Mapping):
             merged = merge(merged, own)
     return merged
+
+
+def limit(layers: Sequence[Spec], name: str, default: int) -> int:
+    """One of the `limits`; the innermost layer that has it wins."""
+    for layer in reversed(layers):
+        limits = layer.get("limits")
+        found = limits.get(name) if isinstance(limits, Mapping) else None
+        if isinstance(found, int):
+            return found
+    return default
 
 
 def merge(outer: Spec, inner: Spec) -> dict[str, object]:

@@ -1,10 +1,12 @@
 """Loops on the server: the collection is taken once, outer iterations are opened, and the end is drawn together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from noetl.engine.binding import BindingFailed
+import msgspec
+
+from noetl.engine.binding import BindingFailed, Scope
 from noetl.engine.cursor import iteration_scope
-from noetl.engine.ending import stopped
+from noetl.engine.ending import children_of, stopped
 from noetl.engine.events import (
     CtxPatched,
     Fact,
@@ -19,13 +21,16 @@ from noetl.engine.events import (
     StepFailed,
     Values,
 )
-from noetl.engine.gathering import Gathered, reduce_onto
-from noetl.engine.output import NOTHING, Error, Loop, Output, failed
+from noetl.engine.output import NOTHING, Loop, Output, Status, failed
 from noetl.engine.program import Program, ReadyLevel
+from noetl.engine.reducing import can_start, needs, own_copy, reduce_onto
 from noetl.engine.reference import External, Reference, ReferenceMeta
-from noetl.engine.serverside import running
-from noetl.engine.view import Collections, LoopView, RunView, StateView
-from noetl.playbook.model import LoopMode, Reducer
+from noetl.engine.scopes import patched
+from noetl.engine.serverside import looping
+from noetl.engine.view import Collections, GatheredView, LoopView, RunView, StateView
+from noetl.playbook.model import LoopMode
+
+_STOPPED = failed("cancelled", "another iteration failed and the loop stops at the first failure")
 
 
 def begin(program: Program, state: StateView, run: RunView, collections: Collections) -> list[Fact]:
@@ -40,14 +45,23 @@ def tend(program: Program, state: StateView, run: RunView, path: Path, collectio
     loop = loop_under(run, path)
     if loop is None:
         return []
-    if _is_over(run, loop):
+    stops = is_stopping(run, loop)
+    if not loop.live and (stops or _is_complete(loop)):
         return _end_loop(program, state, run, loop)
-    if _is_stopping(run, loop):
-        return _end_waiting(run, loop)
+    if stops:
+        return list(_end_waiting(run, loop))
     is_leaf = loop.level + 1 == len(program.steps[run.step].levels)
     if is_leaf or len(loop.live) >= loop.max_in_flight or loop.next >= loop.count:
         return []
     return _open_iteration(program, state, run, loop, collections)
+
+
+def is_stopping(run: RunView, loop: LoopView) -> bool:
+    """A failure stops its own loop, those around it and those inside them."""
+    if loop.failure is not None:
+        return True
+    around = (loop_under(run, loop.path[:depth]) for depth in range(len(loop.path)))
+    return any(outer is not None and outer.failure is not None for outer in around)
 
 
 def loop_under(run: RunView, path: Path) -> LoopView | None:
@@ -74,6 +88,16 @@ def scratch_at(run: RunView, path: Path, program: Program, collections: Collecti
     return scope
 
 
+def ctx_at(state: StateView, run: RunView, path: Path) -> Values:
+    """ctx as the iteration at `path` starts with it: with what went before it in sequential loops around it."""
+    ctx = state.ctx
+    for depth in range(1, len(path)):
+        loop = loop_under(run, path[:depth])
+        if loop is not None and loop.overlay:
+            ctx = patched(ctx, loop.overlay)
+    return ctx
+
+
 def item_of(collection: object, index: int, collections: Collections) -> object:
     if isinstance(collection, External | Reference):
         return collections.element(collection, index)
@@ -90,18 +114,25 @@ def _start_loop(
     collections: Collections,
 ) -> list[Fact]:
     level = program.steps[run.step].levels[len(path)]
-    scope = running(program, state, run, scratch)
+    scope = looping(program, state, run, ctx_at(state, run, path), scratch)
     try:
         collection = level.items(scope)
-        in_flight = _in_flight(level, level.max_in_flight(scope))
+        in_flight = _in_flight(program, level, scope)
     except BindingFailed as failure:
         return stopped(state, failure.error)
     collection = list(collection) if isinstance(collection, tuple) else collection
     count = _count(collection, collections)
     if count is None:
         message = f"`loop.in` of step `{run.step}` must give a list, and gave {type(collection).__name__}"
-        return [StepFailed(run.id, failed("loop_collection", message), by_server=True)]
+        error = program.places.refusal("loop_collection", message, f"{level.path}/in")
+        return [failed_step(run, Output(status=Status.ERROR, error=error))]
     return [LoopStarted(run.id, path, count, collection, level.loop.mode, in_flight)]
+
+
+def failed_step(run: RunView, output: Output) -> StepFailed:
+    """The server ends a step run badly, whatever of it is still in flight."""
+    counts = _counts(run.loop) if run.loop is not None else None
+    return StepFailed(run.id, output, counts, by_server=True, children=tuple(children_of(run)))
 
 
 def _count(collection: object, collections: Collections) -> int | None:
@@ -110,12 +141,14 @@ def _count(collection: object, collections: Collections) -> int | None:
     return collections.length(collection) if isinstance(collection, External | Reference) else None
 
 
-def _in_flight(level: ReadyLevel, value: object) -> int:
+def _in_flight(program: Program, level: ReadyLevel, scope: Scope) -> int:
     if level.loop.mode is LoopMode.SEQUENTIAL:
         return 1
+    value = level.max_in_flight(scope)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    raise BindingFailed(Error("template", f"`max_in_flight` must be a whole number of at least 1, not {value!r}"))
+    message = f"`max_in_flight` must be a whole number of at least 1, not {value!r}"
+    raise BindingFailed(program.places.refusal("template", message, f"{level.path}/max_in_flight"))
 
 
 def _open_iteration(
@@ -127,73 +160,103 @@ def _open_iteration(
     return [started, *_start_loop(program, state, run, path, scratch, collections)]
 
 
-def _is_over(run: RunView, loop: LoopView) -> bool:
-    if loop.live:
-        return False
-    return loop.succeeded + loop.failed == loop.count or _is_stopping(run, loop)
+def _is_complete(loop: LoopView) -> bool:
+    return loop.succeeded + loop.failed == loop.count
 
 
-def _is_stopping(run: RunView, loop: LoopView) -> bool:
-    """A failure stops its own loop and those inside it."""
-    return any(around is not None and around.failure is not None for around in _around(run, loop.path))
-
-
-def _around(run: RunView, path: Path) -> list[LoopView | None]:
-    return [loop_under(run, path[:depth]) for depth in range(len(path) + 1)]
-
-
-def _end_waiting(run: RunView, loop: LoopView) -> list[Fact]:
-    """A stopping loop lets running iterations end and ends those that wait."""
+def _end_waiting(run: RunView, loop: LoopView) -> Iterator[Fact]:
+    """A stopping loop lets running iterations end and ends those that wait, at every level below it."""
     for index, iteration in loop.live.items():
-        is_idle = iteration.loop is not None and not iteration.loop.live
-        if iteration.is_parked or is_idle:
-            output = failed("cancelled", "another iteration failed and the loop stops at the first failure")
-            return [IterationFailed(run.id, (*loop.path, index), output, by_server=True)]
-    return []
+        inner = iteration.loop
+        if iteration.is_parked or (inner is not None and not inner.live):
+            children = tuple(children_of(iteration))
+            yield IterationFailed(run.id, (*loop.path, index), _STOPPED, by_server=True, children=children)
+        elif inner is not None:
+            yield from _end_waiting(run, inner)
+
+
+def _counts(loop: LoopView) -> Loop:
+    started = len(loop.live) + loop.succeeded + loop.failed
+    return Loop(loop.count, loop.succeeded, loop.failed + len(loop.live), loop.count - started)
 
 
 def _end_loop(program: Program, state: StateView, run: RunView, loop: LoopView) -> list[Fact]:
-    counts = Loop(loop.count, loop.succeeded, loop.failed, loop.count - loop.succeeded - loop.failed)
-    if loop.failure is not None:
-        return _failed_loop(run, loop, loop.failure, counts)
-    reducers = program.steps[run.step].reducers
-    whole = loop.ended.whole(reducers)
-    if whole.clash is not None:
-        return [StepFailed(run.id, failed("ctx_conflict", whole.clash.message), counts, by_server=True)]
-    output = _output(state, run, loop, whole, counts)
-    done = LoopDone(run.id, loop.path, output, counts)
-    if not loop.path:
-        return [*_merged(state, run, program, whole, reducers), done]
-    writes = {path: write.value for path, write in whole.writes.items()}
-    ended = IterationDone(run.id, loop.path, output, {**writes, **loop.overlay}, whole.reduced, by_server=True)
-    return [done, ended]
+    counts = _counts(loop)
+    failure = loop.failure or (None if _is_complete(loop) else _STOPPED)
+    if failure is not None:
+        return _failed_loop(run, loop, failure)
+    whole = loop.ended.whole
+    conflict = whole.conflict or _misstart(program, state, run, loop)
+    if conflict is not None:
+        return [failed_step(run, failed("ctx_conflict", conflict))]
+    done = LoopDone(run.id, loop.path, _output(state, run, loop, whole, counts), counts)
+    return _merged(program, state, run, loop, done)
 
 
-def _failed_loop(run: RunView, loop: LoopView, failure: Output, counts: Loop) -> list[Fact]:
+def _failed_loop(run: RunView, loop: LoopView, failure: Output) -> list[Fact]:
     if not loop.path:
-        return [StepFailed(run.id, failure, counts, by_server=True)]
+        return [failed_step(run, msgspec.structs.replace(failure, loop=_counts(loop)))]
     return [IterationFailed(run.id, loop.path, failure, by_server=True)]
 
 
-def _output(state: StateView, run: RunView, loop: LoopView, whole: Gathered, counts: Loop) -> Output:
+def _output(state: StateView, run: RunView, loop: LoopView, whole: GatheredView, counts: Loop) -> Output:
     """The iterations' data in index order; past the bound a reference to the log, which holds it all."""
     if whole.data is not None:
-        return Output(data=whole.data, loop=counts)
+        return Output(data=list(whole.data), loop=counts)
     locator: dict[str, object] = {"log": state.execution_id, "step_run_id": run.id, "path": list(loop.path)}
     reference = Reference("relational", locator, meta=ReferenceMeta("application/json"))
     return Output(ref=reference, loop=counts)
 
 
-def _merged(
-    state: StateView, run: RunView, program: Program, whole: Gathered, reducers: Mapping[str, Reducer]
-) -> list[Fact]:
-    """The iterations' writes to ctx, as one patch."""
-    patch: dict[str, object] = {path: write.value for path, write in whole.writes.items()}
-    for path, value in whole.reduced.items():
-        patch[path] = reduce_onto(reducers[path], _read(state.ctx, path), value)
-    if not patch:
-        return []
-    return [CtxPatched(patch, PatchOrigin(f"{program.steps[run.step].path}/loop", run.id))]
+def _merged(program: Program, state: StateView, run: RunView, loop: LoopView, done: LoopDone) -> list[Fact]:
+    """The end of a loop with what its iterations wrote to ctx: known at once, or part of the iteration around it."""
+    patch: dict[str, object] = {path: write.value for path, write in loop.ended.whole.writes.items()}
+    origin = PatchOrigin(f"{program.steps[run.step].path}/loop", run.id, iteration=loop.path)
+    if not loop.path:
+        patch |= _reduced(program, state, run, loop, frozenset())
+        return [CtxPatched(patch, origin), done] if patch else [done]
+    outer = loop_under(run, loop.path[:-1])
+    assert outer is not None
+    shared = _shared(program, run, loop, outer)
+    patch |= {**_reduced(program, state, run, loop, shared), **loop.overlay}
+    kept = {path: value for path, value in loop.ended.whole.reduced.items() if path in shared}
+    ended = IterationDone(run.id, loop.path, done.output, patch, kept, loop.step, by_server=True)
+    if patch and outer.mode is LoopMode.SEQUENTIAL and not outer.path:
+        return [done, ended, CtxPatched(patch, origin)]
+    return [done, ended]
+
+
+def _shared(program: Program, run: RunView, loop: LoopView, outer: LoopView) -> frozenset[str]:
+    """The keys that the loop around reduces in the same way: it goes on with what was kept, not with a value."""
+    if outer.mode is LoopMode.SEQUENTIAL:
+        return frozenset()
+    levels = program.steps[run.step].levels
+    own, around = levels[loop.level].loop.reduce, levels[outer.level].loop.reduce
+    return frozenset(path for path, reducer in own.items() if around.get(path) is reducer)
+
+
+def _reduced(
+    program: Program, state: StateView, run: RunView, loop: LoopView, shared: frozenset[str]
+) -> dict[str, object]:
+    """What the reducers come to, from the value that ctx had when the loop began."""
+    reducers = program.steps[run.step].levels[loop.level].loop.reduce
+    ctx = ctx_at(state, run, loop.path)
+    return {
+        path: reduce_onto(reducers[path], _read(ctx, path), own_copy(kept))
+        for path, kept in loop.ended.whole.reduced.items()
+        if path not in shared
+    }
+
+
+def _misstart(program: Program, state: StateView, run: RunView, loop: LoopView) -> str | None:
+    """Why a reducer cannot go on from what ctx holds."""
+    reducers = program.steps[run.step].levels[loop.level].loop.reduce
+    ctx = ctx_at(state, run, loop.path)
+    for path in loop.ended.whole.reduced:
+        start = _read(ctx, path)
+        if not can_start(reducers[path], start):
+            return f"`ctx.{path}` held {type(start).__name__} before the loop, where {needs(reducers[path])}"
+    return None
 
 
 def _read(ctx: Values, path: str) -> object:

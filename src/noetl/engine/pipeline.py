@@ -5,60 +5,43 @@ the cursor by them, so that any other worker could go on from there.
 """
 
 from collections.abc import Mapping
-from typing import assert_never
 
 import msgspec
 
-from noetl.engine.binding import BindingFailed, Scope
-from noetl.engine.cursor import Cursor, Frame, Turn, WorkerFact, frame_of, scratch_of
-from noetl.engine.events import (
-    BlockLoop,
-    Call,
-    Child,
-    IterationDone,
-    IterationFailed,
-    IterationStarted,
-    Patch,
-    Path,
-    TaskDone,
-    TaskStarted,
-    Values,
-)
-from noetl.engine.names import entity_id
-from noetl.engine.output import NOTHING, Error, Loop, Output, Status, failed, view
-from noetl.engine.policy import ReadyRule, delay_s, is_spent, match
-from noetl.engine.program import Program, ReadyLevel, ReadyPipeline, ReadyTask
-from noetl.engine.scopes import chained, overlaid, patched
-from noetl.playbook.model import Dialect, Directive, OnUnmatched, Then
+from noetl.engine.binding import BindingFailed
+from noetl.engine.calls import call_of, iteration_end, settle_call, turn_facts, turn_output
+from noetl.engine.cursor import Cursor, Frame, Turn, WorkerFact, apply, frame_of, is_over
+from noetl.engine.events import Child, Patch, TaskDone, TaskStarted, TaskWaiting, Values
+from noetl.engine.names import child_execution_id
+from noetl.engine.output import NOTHING, Output, Status, failed
+from noetl.engine.policy import match
+from noetl.engine.program import Program, ReadyPipeline, ReadyTask
+from noetl.engine.settling import refused, settled, told_to_fail, unrun, with_error
+from noetl.engine.workerside import Given, Standing, pipeline_of, seen, task_scope, with_input, with_patch
+from noetl.playbook.model import Directive
 
-
-class Given(msgspec.Struct, frozen=True):
-    """What the claim brought: everything the pipeline may read besides what it makes itself."""
-
-    execution_id: str
-    step: str
-    step_run_id: str
-    path: Path = ()
-    workload: Values = {}
-    ctx: Values = {}
-    input: Values = {}
-    iter: Values | None = None
-    outputs: Mapping[str, object] = {}
+GIVEN_STEP_INPUT = frozenset({"python", "script"})
+"""Kinds whose callee receives the step's input too; a `workbook` block does so by its call."""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """Run a tool, not before `not_before`. `started` is recorded when it does."""
+    """Run a tool, not before `not_before`.
+
+    `started` is recorded when it does, unless it `is_recorded`: then a worker was lost, and the same run is made again.
+    """
 
     task: ReadyTask
     started: TaskStarted
-    scope: Scope
+    scope: dict[str, object]
     not_before: float | None = None
+    is_recorded: bool = False
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Record a fact that needs no tool."""
+    """Record facts that need no tool, all of them in one report, and not before `not_before`."""
 
-    fact: WorkerFact
+    facts: tuple[WorkerFact, ...]
+    not_before: float | None = None
 
 
 class Await(msgspec.Struct, frozen=True):
@@ -68,280 +51,98 @@ class Await(msgspec.Struct, frozen=True):
 
 
 class Finished(msgspec.Struct, frozen=True):
-    """The pipeline has ended; well, where the output is ok."""
+    """The pipeline has ended. A directive says whether well; an output with an error may be fine with its policy."""
 
     output: Output
+    is_failed: bool = False
 
 
 Move = Run | Record | Await | Finished
 
 
+class Bound(msgspec.Struct, frozen=True):
+    """What a tool gets: its fields, what a callee receives, and the name of a credential. `own` is the task's input."""
+
+    fields: Values
+    input: Values
+    auth: str | None
+    own: Values
+
+
 def next_move(program: Program, cursor: Cursor, given: Given, *, now: float, draw: float) -> Move:
+    standing = Standing(program, given, cursor, now, draw)
     frame = cursor.top
     if isinstance(frame, Turn):
-        return Record(_turn(program, cursor, frame, given, now, draw))
-    if frame.end is not None:
-        return _ended(program, cursor, frame, frame.end, given, now, draw)
+        return Record(_turn(standing, frame))
+    if frame.arrived is not None:
+        own = frame.child.workload if frame.child is not None else {}
+        return Record((settled(standing, frame, frame.arrived, own if isinstance(own, Mapping) else {}),))
     if frame.child is not None:
         return Await(frame.child)
-    pipeline = _pipeline(program, frame, given)
-    if frame.pc >= len(pipeline.tasks):
-        return _ended(program, cursor, frame, frame.output or NOTHING, given, now, draw)
-    if frame.arrived is not None:
-        return Record(settle(program, cursor, given, frame.arrived, now=now, draw=draw))
-    return _enter(program, cursor, frame, pipeline, given)
+    pipeline = standing.pipeline(frame)
+    end = end_of(frame, pipeline)
+    if end is not None:
+        return _ended(standing, frame, end)
+    if frame.is_running:
+        return _again(standing, frame, pipeline.tasks[frame.pc])
+    return _enter(standing, frame, pipeline, pipeline.tasks[frame.pc])
 
 
-def settle(program: Program, cursor: Cursor, given: Given, output: Output, *, now: float, draw: float) -> TaskDone:
-    """What an output of the current task means: its rules, its `set`, its directive."""
-    frame = _caller(cursor) if cursor.top.call and _is_over(cursor.top) else cursor.top
-    assert isinstance(frame, Frame)
-    task = _pipeline(program, frame, given).tasks[frame.pc]
-    scope = _scope(program, cursor, frame, given, task, frame.attempt) | _seen(
-        output, task.task.kind, program.playbook.dialect
-    )
-    return _Settling(program, given, frame, task, output, scope, now, draw).fact()
-
-
-class _Settling(msgspec.Struct, frozen=True):
-    """One output on its way to a fact."""
-
-    program: Program
-    given: Given
-    frame: Frame
-    task: ReadyTask
-    output: Output
-    scope: dict[str, object]
-    now: float
-    draw: float
-
-    def fact(self) -> TaskDone:
-        try:
-            rule = match(self.task.rules, self.scope) if self.task.rules is not None else None
-        except BindingFailed as failure:
-            return self.ended(Directive.FAIL, _failure(failure.error, self.output), None, Patch())
-        then = rule.then if rule is not None else Then(self.default())
-        return self.carry_out(then, rule)
-
-    def default(self) -> Directive:
-        """What holds when no rule matched: without a policy an error fails; with one, `on_unmatched` decides."""
-        if self.task.rules is None:
-            return Directive.FAIL if self.output.status is Status.ERROR else Directive.CONTINUE
-        return Directive.FAIL if self.task.on_unmatched is OnUnmatched.FAIL else Directive.CONTINUE
-
-    def carry_out(self, then: Then, rule: ReadyRule | None) -> TaskDone:
-        directive = Directive.FAIL if is_spent(then, self.frame.attempt) else then.do
-        try:
-            patch = self.patch(directive, rule)
-            due_at = self.due_at(then, rule) if directive is Directive.RETRY else None
-        except BindingFailed as failure:
-            return self.ended(Directive.FAIL, _failure(failure.error, self.output), rule, Patch())
-        output = self.output
-        if directive is Directive.FAIL and output.status is Status.OK:
-            output = _failure(_told_to_fail(self.task, rule), output)
-        return self.ended(directive, output, rule, patch, due_at)
-
-    def patch(self, directive: Directive, rule: ReadyRule | None) -> Patch:
-        own = Patch() if directive in (Directive.RETRY, Directive.FAIL) else self.task.set(self.scope)
-        if rule is None:
-            return own
-        return _both(own, rule.set(_with(self.scope, own)))
-
-    def due_at(self, then: Then, rule: ReadyRule | None) -> float | None:
-        base = rule.delay(self.scope) if rule is not None else then.delay
-        if isinstance(base, bool) or not isinstance(base, int | float) or not base >= 0:
-            message = f"`delay` of task {self.task.task.name} must be a number of seconds, not {base!r}"
-            raise BindingFailed(Error("template", message))
-        wait = delay_s(then, float(base), self.frame.attempt, self.draw)
-        return self.now + wait if wait > 0 else None
-
-    def ended(
-        self, directive: Directive, output: Output, rule: ReadyRule | None, patch: Patch, due_at: float | None = None
-    ) -> TaskDone:
-        target = rule.then.to if rule is not None else None
-        return TaskDone(
-            step_run_id=self.given.step_run_id,
-            path=self.given.path,
-            task_run_id=_run_id(self.frame, self.given, self.task, self.frame.runs.get(self.task.task.name, 0)),
-            task=self.task.task.name,
-            attempt=self.frame.attempt,
-            output=output,
-            directive=directive,
-            next=_next(_pipeline(self.program, self.frame, self.given), self.task, directive, target),
-            patch=patch,
-            due_at=due_at,
-            rule=rule.position if rule is not None else None,
-        )
-
-
-def _turn(program: Program, cursor: Cursor, turn: Turn, given: Given, now: float, draw: float) -> WorkerFact:
-    """A looped block between two iterations: the next one starts, or the call is over."""
-    if _is_over(turn):
-        return settle(program, cursor, given, _turn_output(turn), now=now, draw=draw)
-    levels = _block_levels(program, turn.block)
-    if turn.level + 1 == len(levels):
-        return IterationStarted(given.step_run_id, given.path, turn.call)
-    level = levels[turn.level + 1]
-    words = _words(program, cursor, given, turn.step, scratch_of(turn), turn.input)
-    try:
-        items = level.items(chained(words, given.outputs))
-        loop = BlockLoop(level.loop.iterator, as_items(items))
-    except BindingFailed as failure:
-        return IterationFailed(given.step_run_id, given.path, _failure(failure.error, NOTHING), turn.call)
-    return IterationStarted(given.step_run_id, given.path, turn.call, loop)
-
-
-def as_items(items: object) -> list[object]:
-    """A loop's collection, or the failure that says what it is instead."""
-    if isinstance(items, list | tuple):
-        return list(items)
-    raise BindingFailed(Error("loop_collection", f"`loop.in` must give a list, not {type(items).__name__}"))
-
-
-def _turn_output(turn: Turn) -> Output:
-    total, ended = len(turn.loop.items), turn.index
-    wrong = 0 if turn.failure is None else 1
-    counts = Loop(total, ended - wrong, wrong, total - ended)
-    if turn.failure is not None:
-        return msgspec.structs.replace(turn.failure, loop=counts)
-    return Output(data=list(turn.data), loop=counts)
-
-
-def _is_over(frame: Frame | Turn) -> bool:
-    if isinstance(frame, Turn):
-        return frame.failure is not None or frame.index >= len(frame.loop.items)
-    return True
-
-
-def _ended(
-    program: Program, cursor: Cursor, frame: Frame, output: Output, given: Given, now: float, draw: float
-) -> Move:
-    """A frame has ended: the whole pipeline, one turn of a looped block, or a call."""
-    if not frame.call:
-        return Finished(output)
-    if isinstance(cursor.frames[-2], Turn):
-        if output.status is Status.ERROR:
-            return Record(IterationFailed(given.step_run_id, given.path, output, frame.call))
-        return Record(IterationDone(given.step_run_id, given.path, output, call=frame.call))
-    return Record(settle(program, cursor, given, output, now=now, draw=draw))
-
-
-def _enter(program: Program, cursor: Cursor, frame: Frame, pipeline: ReadyPipeline, given: Given) -> Move:
-    """The current task: its `before` rules on entry, then its run."""
-    task = pipeline.tasks[frame.pc]
-    if cursor.task_runs >= pipeline.task_runs_max:
-        message = f"the pipeline has run {cursor.task_runs} tasks, which is its `limits.task_runs_max`"
-        return Record(_refused(frame, given, task, failed("budget_exceeded", message)))
-    scope = _scope(program, cursor, frame, given, task, frame.attempt + 1)
-    if frame.attempt > 0 or not task.before:
-        return _run(program, frame, given, task, scope, Patch())
-    decided = _before(program, frame, given, pipeline, task, scope)
-    if isinstance(decided, TaskDone):
-        return Record(decided)
-    return _run(program, frame, given, task, _with(scope, decided), decided)
-
-
-def _before(
-    program: Program, frame: Frame, given: Given, pipeline: ReadyPipeline, task: ReadyTask, scope: dict[str, object]
-) -> TaskDone | Patch:
-    """What the `before` rules decide; where the tool is to run, what they wrote."""
-    if frame.output is not None:
-        scope = scope | _seen(frame.output, frame.output_kind, program.playbook.dialect)
-    try:
-        rule = match(task.before, scope)
-        patch = rule.set(scope) if rule is not None else Patch()
-    except BindingFailed as failure:
-        return _refused(frame, given, task, _failure(failure.error, NOTHING))
-    if rule is None or rule.then.do is Directive.CONTINUE:
-        return patch
-    return _decided(frame, given, pipeline, task, rule, patch)
-
-
-def _decided(
-    frame: Frame, given: Given, pipeline: ReadyPipeline, task: ReadyTask, rule: ReadyRule, patch: Patch
+def settle(
+    program: Program, cursor: Cursor, given: Given, output: Output, *, own: Values, now: float, draw: float
 ) -> TaskDone:
-    directive = rule.then.do
-    output = _failure(_told_to_fail(task, rule), NOTHING) if directive is Directive.FAIL else NOTHING
-    return TaskDone(
-        step_run_id=given.step_run_id,
-        path=given.path,
-        task_run_id=_run_id(frame, given, task, frame.runs.get(task.task.name, 0) + 1),
-        task=task.task.name,
-        attempt=0,
-        output=output,
-        directive=directive,
-        next=_next(pipeline, task, directive, rule.then.to),
-        patch=patch,
-        ran=False,
-        rule=rule.position,
-    )
+    """What the output of the running task means: its rules, its `set`, its directive."""
+    frame = cursor.top
+    assert isinstance(frame, Frame)
+    return settled(Standing(program, given, cursor, now, draw), frame, output, own)
 
 
-def _run(program: Program, frame: Frame, given: Given, task: ReadyTask, scope: dict[str, object], patch: Patch) -> Move:
-    attempt = frame.attempt + 1
-    number = frame.runs.get(task.task.name, 0) + 1
-    visit = number if attempt == 1 else frame.visit
+def end_of(frame: Frame, pipeline: ReadyPipeline) -> Finished | None:
+    """How a frame has ended: by a directive, or past its last task."""
+    if frame.end is not None:
+        return Finished(frame.end, frame.is_failed)
+    return Finished(frame.output or NOTHING) if frame.pc >= len(pipeline.tasks) else None
+
+
+def bind(program: Program, work: Run) -> Bound | Output:
+    """What the tool gets, or the output that says why it cannot be had."""
+    task, scope = work.task, work.scope
     try:
-        call = _call(program, task, scope) if task.task.kind == "workbook" else None
-    except BindingFailed as failure:
-        return Record(_refused(frame, given, task, failed(failure.error.kind, failure.error.message)))
-    started = TaskStarted(
-        given.step_run_id,
-        given.path,
-        _run_id(frame, given, task, number),
-        task.task.name,
-        attempt,
-        _run_id(frame, given, task, visit),
-        call,
-        patch,
-    )
-    if call is not None:
-        return Record(started)
-    return Run(task, started, scope, frame.not_before)
-
-
-def bind(task: ReadyTask, scope: Scope) -> tuple[dict[str, object], dict[str, object]] | Output:
-    """The tool's fields and the callee's input, or the output that says why they cannot be had."""
-    try:
-        fields, given = task.fields(scope), task.input(scope)
+        own = task.input(scope)
+        assert isinstance(own, dict)
+        inner = with_input(scope, own, program.playbook.dialect)
+        fields, auth = task.fields(inner), task.auth(inner)
     except BindingFailed as failure:
         return Output(status=Status.ERROR, error=failure.error)
     assert isinstance(fields, dict)
-    assert isinstance(given, dict)
-    return fields, given
+    if auth is not None and not isinstance(auth, str):
+        message = f"`auth` must name a credential, and is {type(auth).__name__}"
+        return Output(status=Status.ERROR, error=program.places.refusal("input", message, f"{task.path}/auth"))
+    received = inner["input"] if task.task.kind in GIVEN_STEP_INPUT else own
+    assert isinstance(received, dict)
+    return Bound(fields, received, auth, own)
 
 
-def _call(program: Program, task: ReadyTask, scope: Scope) -> Call:
-    name = str(task.task.fields.get("task", ""))
-    block = program.block(name)
-    if block is None:
-        raise BindingFailed(Error("input", f"there is no workbook block `{name}`"))
-    outer = scope["input"]
-    bound, defaults = task.input(scope), block.input(scope)
-    assert isinstance(bound, dict)
-    assert isinstance(defaults, dict)
-    given = defaults | (outer if isinstance(outer, dict) else {}) | bound
-    if not block.levels:
-        return Call(name, given)
-    level = block.levels[0]
-    loop = BlockLoop(level.loop.iterator, as_items(level.items({**scope, "input": given})))
-    parent = scope.get("iter")
-    return Call(name, given, loop, parent if isinstance(parent, dict) else None)
-
-
-def _refused(frame: Frame, given: Given, task: ReadyTask, output: Output) -> TaskDone:
-    """A task that could not run at all."""
-    return TaskDone(
-        step_run_id=given.step_run_id,
-        path=given.path,
-        task_run_id=_run_id(frame, given, task, frame.runs.get(task.task.name, 0) + 1),
-        task=task.task.name,
-        attempt=frame.attempt,
-        output=output,
-        directive=Directive.FAIL,
-        next=None,
-        ran=False,
+def call_child(program: Program, execution_id: str, work: Run, bound: Bound) -> TaskWaiting | Output:
+    """The child execution that a `playbook` task waits for. Every run of the task has a child of its own."""
+    path, version, returned = (bound.fields.get(name) for name in ("path", "version", "return_step"))
+    if not isinstance(path, str) or not path:
+        message = f"`path` must name a playbook, and is {path!r}"
+        return Output(status=Status.ERROR, error=program.places.refusal("input", message, f"{work.task.path}/path"))
+    started = work.started
+    child = Child(
+        child_execution_id(execution_id, started.task_run_id),
+        path,
+        bound.input,
+        str(version) if version is not None else None,
+        str(returned) if returned is not None else None,
     )
+    return TaskWaiting(started.step_run_id, started.path, started.task_run_id, child=child)
+
+
+def wait(started: TaskStarted, due_at: float) -> TaskWaiting:
+    """A delay too long to hold a worker: the pipeline is parked until a timer ends the wait."""
+    return TaskWaiting(started.step_run_id, started.path, started.task_run_id, due_at=due_at)
 
 
 def kind_of(program: Program, step: str, cursor: Cursor, fact: WorkerFact) -> str:
@@ -350,102 +151,112 @@ def kind_of(program: Program, step: str, cursor: Cursor, fact: WorkerFact) -> st
         return ""
     frame = frame_of(cursor, fact)
     assert frame is not None
-    pipeline = program.block_pipeline(frame.block, step) if frame.block else program.pipeline(step)
-    return pipeline.tasks[frame.pc].task.kind
+    return pipeline_of(program, frame, step).tasks[frame.pc].task.kind
 
 
-def _next(pipeline: ReadyPipeline, task: ReadyTask, directive: Directive, target: str | None) -> int | None:
-    match directive:
-        case Directive.CONTINUE | Directive.SKIP:
-            return task.index + 1
-        case Directive.RETRY:
-            return task.index
-        case Directive.JUMP:
-            return pipeline.positions[target or ""]
-        case Directive.BREAK | Directive.FAIL:
-            return None
-        case _:
-            assert_never(directive)
+def _turn(standing: Standing, turn: Turn) -> tuple[WorkerFact, ...]:
+    """A looped block between two iterations: the next one starts, or this loop of the block is over."""
+    if not is_over(turn):
+        return turn_facts(standing, turn)
+    output = turn_output(turn)
+    if turn.level > 0:
+        return (iteration_end(standing, turn.call, output, is_failed=turn.failure is not None),)
+    return (settle_call(standing, output),)
 
 
-def _pipeline(program: Program, frame: Frame, given: Given) -> ReadyPipeline:
-    return program.block_pipeline(frame.block, given.step) if frame.block else program.pipeline(given.step)
+def _ended(standing: Standing, frame: Frame, end: Finished) -> Move:
+    """A frame has ended: the whole pipeline, one iteration of a looped block, or a call."""
+    if not frame.call:
+        return end
+    if isinstance(standing.cursor.frames[-2], Turn):
+        return Record((iteration_end(standing, frame.call, end.output, is_failed=end.is_failed),))
+    return Record((settle_call(standing, _of_call(end)),))
 
 
-def _block_levels(program: Program, name: str) -> tuple[ReadyLevel, ...]:
-    block = program.block(name)
-    assert block is not None
-    return block.levels
+def _of_call(end: Finished) -> Output:
+    """A block that ended well is no error to its caller, whatever its last task met with."""
+    if end.is_failed or end.output.status is Status.OK:
+        return end.output
+    return msgspec.structs.replace(end.output, status=Status.OK, error=None)
 
 
-def _caller(cursor: Cursor) -> Frame:
-    """The frame whose task called the block on top."""
-    call = cursor.top.call
-    frame = next(each for each in reversed(cursor.frames) if each.call != call)
+def _again(standing: Standing, frame: Frame, task: ReadyTask) -> Move:
+    """A run was started and no end of it is known: its worker was lost."""
+    if task.task.kind == "workbook":
+        message = "the worker was lost before the call of the block was recorded"
+        return Record((settled(standing, frame, failed("crash", message, retryable=True), {}),))
+    number = frame.runs[task.task.name]
+    started = _started(standing, frame, task, frame.attempt, number, frame.visit)
+    return Run(task, started, task_scope(standing, frame, task, frame.attempt), is_recorded=True)
+
+
+def _enter(standing: Standing, frame: Frame, pipeline: ReadyPipeline, task: ReadyTask) -> Move:
+    """The current task: its `before` rules on entry, then its run."""
+    spent = standing.cursor.task_runs
+    if spent >= pipeline.task_runs_max:
+        message = f"the pipeline has run {spent} tasks, which is its `limits.task_runs_max`"
+        return Record((refused(standing, frame, task, failed("budget_exceeded", message)),))
+    scope = task_scope(standing, frame, task, frame.attempt + 1)
+    if frame.attempt > 0 or not task.before:
+        return _run(standing, frame, task, scope, _Before())
+    decided = _before(standing, frame, task, scope)
+    if isinstance(decided, TaskDone):
+        return Record((decided,))
+    return _run(standing, frame, task, with_patch(scope, decided.patch), decided)
+
+
+class _Before(msgspec.Struct, frozen=True):
+    """What a `before` rule wrote where the tool is to run."""
+
+    patch: Patch = Patch()
+    rule: int | None = None
+
+
+def _before(standing: Standing, frame: Frame, task: ReadyTask, scope: dict[str, object]) -> TaskDone | _Before:
+    if frame.output is not None:
+        scope = scope | seen(frame.output, frame.output_kind, standing.program.playbook.dialect)
+    try:
+        rule = match(task.before, scope)
+        patch = rule.set(scope) if rule is not None else Patch()
+    except BindingFailed as failure:
+        return refused(standing, frame, task, with_error(NOTHING, failure.error))
+    if rule is None:
+        return _Before()
+    directive = rule.then.do
+    if directive is Directive.CONTINUE:
+        return _Before(patch, rule.position)
+    output = with_error(NOTHING, told_to_fail(standing, task, rule)) if directive is Directive.FAIL else NOTHING
+    return unrun(standing, frame, task, output, directive, rule, patch)
+
+
+def _run(standing: Standing, frame: Frame, task: ReadyTask, scope: dict[str, object], before: _Before) -> Move:
+    attempt = frame.attempt + 1
+    number = frame.runs.get(task.task.name, 0) + 1
+    started = _started(standing, frame, task, attempt, number, number if attempt == 1 else frame.visit)
+    started = msgspec.structs.replace(started, patch=before.patch, rule=before.rule)
+    if task.task.kind != "workbook":
+        return Run(task, started, scope, frame.not_before)
+    call = call_of(standing, task, scope)
+    if isinstance(call, Output):
+        return Record((started, _uncalled(standing, started, call)), frame.not_before)
+    return Record((msgspec.structs.replace(started, call=call),), frame.not_before)
+
+
+def _uncalled(standing: Standing, started: TaskStarted, output: Output) -> TaskDone:
+    """A block that could not be called: an output like any other."""
+    moved = apply(standing.cursor, started, standing.program.playbook.dialect, "")
+    frame = moved.top
     assert isinstance(frame, Frame)
-    return frame
+    return settled(msgspec.structs.replace(standing, cursor=moved), frame, output, {})
 
 
-def _scope(
-    program: Program, cursor: Cursor, frame: Frame, given: Given, task: ReadyTask, attempt: int
-) -> dict[str, object]:
-    own = frame.input if frame.block else given.input
-    scratch = _scratch(frame, given)
-    words = _words(program, cursor, given, frame.step, scratch, own)
-    words |= {"_prev": frame.prev, "_task": task.task.name, "_attempt": attempt}
-    return {**given.workload, **(scratch or {}), **given.outputs, **frame.outputs, **words}
-
-
-def _scratch(frame: Frame, given: Given) -> Values | None:
-    """`iter` as it is now: what the iteration began with and what was written since."""
-    base = frame.base if frame.call else given.iter
-    return patched(base, frame.iter) if base is not None and frame.iter else base
-
-
-def _words(
-    program: Program, cursor: Cursor, given: Given, step: Values, scratch: Values | None, own: Values
-) -> dict[str, object]:
-    words: dict[str, object] = {
-        "workload": given.workload,
-        "ctx": patched(given.ctx, cursor.ctx) if cursor.ctx else given.ctx,
-        "step": step,
-        "input": own,
-        "execution_id": given.execution_id,
-    }
-    if program.playbook.dialect is Dialect.V10:
-        words["args"] = own
-    if scratch is not None:
-        words["iter"] = scratch
-    return words
-
-
-def _seen(output: Output, kind: str, dialect: Dialect) -> dict[str, object]:
-    seen = view(output, kind, dialect)
-    return {"output": seen, "outcome": seen} if dialect is Dialect.V10 else {"output": seen}
-
-
-def _with(scope: dict[str, object], patch: Patch) -> dict[str, object]:
-    """The scope as the rule's own `set` sees it, after the task's."""
-    changed = dict(scope)
-    for name, own in (("ctx", patch.ctx), ("step", patch.step), ("iter", patch.iter)):
-        before = changed.get(name)
-        if own and isinstance(before, Mapping):
-            changed[name] = patched(before, own)
-    return changed
-
-
-def _both(first: Patch, second: Patch) -> Patch:
-    return Patch(overlaid(first.ctx, second.ctx), overlaid(first.step, second.step), overlaid(first.iter, second.iter))
-
-
-def _failure(error: Error, output: Output) -> Output:
-    return msgspec.structs.replace(output, status=Status.ERROR, error=error)
-
-
-def _told_to_fail(task: ReadyTask, rule: ReadyRule | None) -> Error:
-    place = f"rule {rule.position + 1}" if rule is not None else "its policy"
-    return Error("failed", f"task `{task.task.name}` ended with `do: fail` by {place}")
-
-
-def _run_id(frame: Frame, given: Given, task: ReadyTask, number: int) -> str:
-    return f"{frame.call or entity_id(given.step_run_id, given.path)}.{task.task.name}/{number}"
+def _started(standing: Standing, frame: Frame, task: ReadyTask, attempt: int, number: int, visit: int) -> TaskStarted:
+    given = standing.given
+    return TaskStarted(
+        given.step_run_id,
+        given.path,
+        standing.run_id(frame, task, number),
+        task.task.name,
+        attempt,
+        standing.run_id(frame, task, visit),
+    )

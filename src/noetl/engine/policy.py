@@ -1,6 +1,7 @@
 """Task policies: which rule matches an output, and what its directive comes to."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 import msgspec
 
@@ -13,12 +14,12 @@ DELAY_MAX_S = 366 * 24 * 3600.0
 
 
 class ReadyRule(msgspec.Struct, frozen=True):
-    """A rule with its templates made ready. `position` is where it stands in the playbook."""
+    """A rule with its templates made ready. `position` is its turn among the rules of its list."""
 
     position: int
+    path: str
     then: Then
     when: Test
-    is_else: bool
     set: Setter
     delay: Evaluate
 
@@ -27,9 +28,9 @@ def ready_rules(rules: Sequence[Rule], path: str, places: Places) -> tuple[Ready
     return tuple(
         ReadyRule(
             position,
+            f"{path}/{position}",
             rule.then,
             guard(rule.when, f"{path}/{position}/when", places),
-            rule.is_else,
             setter(rule.then.set, f"{path}/{position}/set", places),
             binder(rule.then.delay, f"{path}/{position}/delay", places),
         )
@@ -38,14 +39,8 @@ def ready_rules(rules: Sequence[Rule], path: str, places: Places) -> tuple[Ready
 
 
 def match(rules: Sequence[ReadyRule], scope: Scope) -> ReadyRule | None:
-    """The first rule whose `when` is true, else the `else`, else nothing."""
-    fallback = None
-    for rule in rules:
-        if rule.is_else:
-            fallback = fallback or rule
-        elif rule.when(scope):
-            return rule
-    return fallback
+    """The first rule whose `when` is true. An `else` stands last and has none, so it always is."""
+    return next((rule for rule in rules if rule.when(scope)), None)
 
 
 def is_spent(then: Then, attempt: int) -> bool:
@@ -55,12 +50,18 @@ def is_spent(then: Then, attempt: int) -> bool:
 
 def delay_s(then: Then, base: float, attempt: int, draw: float) -> float:
     """Seconds before run `attempt + 1`. `draw` in [0, 1) was drawn by the shell and decides the jitter."""
-    match then.backoff:
+    delay = base * _factor(then.backoff, attempt)
+    longest = DELAY_MAX_S if then.max_delay is None else min(then.max_delay, DELAY_MAX_S)
+    return max(0.0, min(delay + draw * (then.jitter or 0.0), longest))
+
+
+def _factor(backoff: Backoff, attempt: int) -> float:
+    match backoff:
         case Backoff.NONE | Backoff.FIXED:
-            delay = base
+            return 1.0
         case Backoff.LINEAR:
-            delay = base * attempt
+            return float(attempt)
         case Backoff.EXPONENTIAL:
-            delay = base * 2.0 ** min(attempt - 1, 64)
-    delay = min(delay, then.max_delay if then.max_delay is not None else DELAY_MAX_S)
-    return max(0.0, min(delay + draw * (then.jitter or 0.0), DELAY_MAX_S))
+            return 2.0 ** min(attempt - 1, 64)
+        case _:
+            assert_never(backoff)

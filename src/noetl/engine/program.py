@@ -6,9 +6,10 @@ from functools import cached_property
 import msgspec
 
 from noetl.engine.binding import Evaluate, Places, Test, binder, guard
-from noetl.engine.layering import effective_spec
+from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
 from noetl.engine.scopes import Setter, setter
+from noetl.playbook.kinds import KINDS
 from noetl.playbook.model import (
     TASK_RUNS_MAX_DEFAULT,
     Arc,
@@ -17,14 +18,21 @@ from noetl.playbook.model import (
     Loop,
     OnUnmatched,
     Playbook,
-    Reducer,
     Step,
     Task,
 )
 
+CTX_BYTES_MAX_DEFAULT = 1024 * 1024
+"""The most `ctx` may hold as JSON, unless `executor.spec.limits.ctx_bytes_max` says otherwise."""
+
+KIND_NAMES = frozenset(kind.name for kind in KINDS)
+
 
 class ReadyTask(msgspec.Struct, frozen=True):
+    """A task with its templates made ready; `path` is where it stands in the model."""
+
     task: Task
+    path: str
     index: int
     spec: Mapping[str, object]
     fields: Evaluate
@@ -37,15 +45,19 @@ class ReadyTask(msgspec.Struct, frozen=True):
 
 
 class ReadyPipeline(msgspec.Struct, frozen=True):
+    """`iterators` are those of its loops, from the outermost inwards."""
+
     tasks: tuple[ReadyTask, ...]
     positions: Mapping[str, int]
+    iterators: tuple[str, ...]
     task_runs_max: int
 
 
 class ReadyLevel(msgspec.Struct, frozen=True):
-    """One level of a loop; `input` gives its collection."""
+    """One level of a loop; `items` gives its collection and `path` is where it stands in the model."""
 
     loop: Loop
+    path: str
     items: Evaluate
     max_in_flight: Evaluate
 
@@ -60,12 +72,15 @@ class ReadyArc(msgspec.Struct, frozen=True):
 class ReadyStep(msgspec.Struct, frozen=True):
     step: Step
     path: str
-    admit: tuple[tuple[Test, bool, bool], ...] | None
+    admit: tuple[tuple[Test, bool], ...] | None
     input: Evaluate
     levels: tuple[ReadyLevel, ...]
     set: Setter
     arcs: tuple[ReadyArc, ...]
-    reducers: Mapping[str, Reducer]
+
+    @property
+    def iterators(self) -> tuple[str, ...]:
+        return tuple(level.loop.iterator for level in self.levels)
 
     @property
     def is_best_effort(self) -> bool:
@@ -79,7 +94,7 @@ class ReadyBlock(msgspec.Struct, frozen=True):
 
 
 class Program:
-    """`kinds` and `kind_defaults` come from the tools; the rest from the playbook."""
+    """`kind_defaults` are the knobs that a tool starts from, by kind; `places` comes from the compiler."""
 
     def __init__(
         self,
@@ -91,6 +106,7 @@ class Program:
         self.places = places or Places()
         self.kind_defaults = kind_defaults or {}
         self.steps: Mapping[str, ReadyStep] = {step.name: self._step(step) for step in playbook.workflow}
+        self.ctx_bytes_max = limit([playbook.executor.spec], "ctx_bytes_max", CTX_BYTES_MAX_DEFAULT)
         self._pipelines: dict[str, ReadyPipeline] = {}
         self._blocks: dict[str, ReadyBlock] = {}
 
@@ -98,7 +114,7 @@ class Program:
         found = self._pipelines.get(step)
         if found is None:
             made = self.steps[step].step
-            found = self._pipeline(made.tool, f"workflow/{step}", made.spec, made.loop)
+            found = self._pipeline(made.tool, f"workflow/{step}", self._layers(made), made.loop)
             self._pipelines[step] = found
         return found
 
@@ -119,8 +135,9 @@ class Program:
         key = f"{name} in {caller}"
         found = self._pipelines.get(key)
         if found is None:
-            block = self.playbook.workbook[name]
-            found = self._pipeline(block.tool, f"workbook/{name}", self.steps[caller].step.spec, block.loop)
+            block, step = self.playbook.workbook[name], self.steps[caller].step
+            layers = [*self._layers(step), *(level.spec for level in _levels(step.loop))]
+            found = self._pipeline(block.tool, f"workbook/{name}", layers, block.loop)
             self._pipelines[key] = found
         return found
 
@@ -135,7 +152,7 @@ class Program:
         admit = None
         if step.admit is not None:
             admit = tuple(
-                (guard(rule.when, f"{path}/admit/{index}/when", self.places), rule.allow, rule.is_else)
+                (guard(rule.when, f"{path}/admit/{index}/when", self.places), rule.allow)
                 for index, rule in enumerate(step.admit.rules)
             )
         return ReadyStep(
@@ -146,7 +163,6 @@ class Program:
             self._levels(step.loop, path),
             setter(step.set, f"{path}/set", self.places),
             tuple(self._arc(arc, f"{path}/next/{index}") for index, arc in enumerate(step.next.arcs)),
-            _reducers(step.loop),
         )
 
     def _arc(self, arc: Arc, path: str) -> ReadyArc:
@@ -159,23 +175,27 @@ class Program:
 
     def _levels(self, loop: Loop | None, path: str) -> tuple[ReadyLevel, ...]:
         levels = []
-        for level in loop.levels() if loop is not None else ():
+        for level in _levels(loop):
             path = f"{path}/loop"
             items = binder(level.in_, f"{path}/in", self.places)
-            levels.append(ReadyLevel(level, items, binder(level.max_in_flight, f"{path}/max_in_flight", self.places)))
+            in_flight = binder(level.max_in_flight, f"{path}/max_in_flight", self.places)
+            levels.append(ReadyLevel(level, path, items, in_flight))
         return tuple(levels)
 
+    def _layers(self, step: Step) -> list[Mapping[str, object]]:
+        return [self.playbook.executor.spec, step.spec]
+
     def _pipeline(
-        self, tasks: tuple[Task, ...], path: str, step_spec: Mapping[str, object], loop: Loop | None
+        self, tasks: tuple[Task, ...], path: str, outer: list[Mapping[str, object]], loop: Loop | None
     ) -> ReadyPipeline:
-        layers = [self.playbook.executor.spec, step_spec, *(level.spec for level in (loop.levels() if loop else ()))]
+        levels = _levels(loop)
+        layers = [*outer, *(level.spec for level in levels)]
         ready = tuple(self._task(task, index, f"{path}/tool/{task.name}", layers) for index, task in enumerate(tasks))
-        limits = effective_spec("", frozenset(), *layers).get("limits")
-        runs_max = limits.get("task_runs_max") if isinstance(limits, dict) else None
         return ReadyPipeline(
             ready,
             {task.task.name: task.index for task in ready},
-            runs_max if isinstance(runs_max, int) else TASK_RUNS_MAX_DEFAULT,
+            tuple(level.iterator for level in levels),
+            limit(layers, "task_runs_max", TASK_RUNS_MAX_DEFAULT),
         )
 
     def _task(self, task: Task, index: int, path: str, layers: list[Mapping[str, object]]) -> ReadyTask:
@@ -183,8 +203,9 @@ class Program:
         defaults = self.kind_defaults.get(task.kind, {})
         return ReadyTask(
             task=task,
+            path=path,
             index=index,
-            spec=effective_spec(task.kind, frozenset(self.kind_defaults), defaults, *layers, task.spec),
+            spec=effective_spec(task.kind, KIND_NAMES, defaults, *layers, task.spec),
             fields=binder(task.fields, path, self.places),
             input=binder(task.input, f"{path}/input", self.places),
             auth=binder(task.auth, f"{path}/auth", self.places),
@@ -195,12 +216,8 @@ class Program:
         )
 
 
-def _reducers(loop: Loop | None) -> dict[str, Reducer]:
-    """Those of all levels: what an inner loop reduced goes on to the outer one in the same way."""
-    found: dict[str, Reducer] = {}
-    for level in loop.levels() if loop is not None else ():
-        found |= level.reduce
-    return found
+def _levels(loop: Loop | None) -> list[Loop]:
+    return list(loop.levels()) if loop is not None else []
 
 
 def _reachable(start: str, after: Mapping[str, set[str]]) -> frozenset[str]:

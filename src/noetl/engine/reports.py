@@ -5,26 +5,29 @@ The report is played through on cursors, which never change in place, so that a 
 
 from collections.abc import Sequence
 
-import msgspec
-
 from noetl.engine import events as e
 from noetl.engine.commands import Rejection, Reported
 from noetl.engine.cursor import Cursor, Frame, WorkerFact, apply, frame_of, start
-from noetl.engine.loops import loop_under
-from noetl.engine.output import NOTHING, Output, Status
-from noetl.engine.pipeline import kind_of
+from noetl.engine.following import follows
+from noetl.engine.loops import is_stopping, loop_under
+from noetl.engine.output import failed
+from noetl.engine.pipeline import Finished, end_of
 from noetl.engine.program import Program
-from noetl.engine.view import LoopView, RunView
+from noetl.engine.view import LoopView, RunView, StateView
+from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import LoopMode
 
+CHILDREN_MAX = 100_000
+"""The most child executions that one execution may start. With the bound on depth it bounds the whole tree."""
 
-def taken(program: Program, run: RunView, facts: Sequence[Reported]) -> list[e.Fact] | Rejection:
+
+def taken(program: Program, state: StateView, run: RunView, facts: Sequence[Reported]) -> list[e.Fact] | Rejection:
     """The facts as they enter the log, with the changes of ctx that they bring; or why they may not."""
-    play = _Play(program, run)
+    play = _Play(program, state, run)
     for fact in facts:
         if not play.take(fact):
             return Rejection("stale", f"{type(fact).__name__} does not follow what is recorded of {run.id}")
-    return play.facts
+    return play.facts or Rejection("stale", f"nothing in the report is new to {run.id}")
 
 
 class _Place:
@@ -41,8 +44,9 @@ class _Place:
 class _Play:
     """A report being played through. `places` lay over what the state holds; one that has ended is None there."""
 
-    def __init__(self, program: Program, run: RunView) -> None:
+    def __init__(self, program: Program, state: StateView, run: RunView) -> None:
         self.program = program
+        self.state = state
         self.run = run
         self.facts: list[e.Fact] = []
         self.places: dict[e.Path, _Place | None] = {}
@@ -50,15 +54,19 @@ class _Play:
         self.step: dict[e.Path, e.Values] = {}
         self.is_started = run.is_started
         self.is_over = run.boundary is not None
+        self.is_stopping = False
+        self.children = state.children
 
     def take(self, fact: Reported) -> bool:
-        if self.is_over:
+        if self.is_over or fact.step_run_id != self.run.id:
             return False
         match fact:
-            case e.TaskStarted() | e.TaskDone() | e.TaskWaiting():
-                return self.pipeline_fact(fact)
             case e.StepStarted():
                 return self.step_started(fact)
+            case _ if not self.is_started:
+                return False
+            case e.TaskStarted() | e.TaskDone() | e.TaskWaiting():
+                return self.pipeline_fact(fact)
             case e.StepDone() | e.StepFailed():
                 return self.step_ended(fact)
             case e.IterationStarted(call=""):
@@ -69,17 +77,19 @@ class _Play:
                 return self.pipeline_fact(fact)
 
     def step_started(self, fact: e.StepStarted) -> bool:
-        fits = not self.is_started
+        """Several workers may begin a loop at once: the first one to say so starts the step."""
+        if self.is_started:
+            return self.run.loop is not None
         self.is_started = True
         self.facts.append(fact)
-        return fits
+        return True
 
     def step_ended(self, fact: e.StepDone | e.StepFailed) -> bool:
         end = self.end_of(self.place(()))
-        wanted = Status.OK if isinstance(fact, e.StepDone) else Status.ERROR
-        if end is None or end.status is not wanted:
+        if end is None or end.is_failed is not isinstance(fact, e.StepFailed):
             return False
-        self.facts.append(msgspec.structs.replace(fact, output=end))
+        ended = e.StepFailed(self.run.id, end.output) if end.is_failed else e.StepDone(self.run.id, end.output)
+        self.facts.append(ended)
         self.is_over = True
         return True
 
@@ -87,63 +97,100 @@ class _Play:
         loop = loop_under(self.run, fact.path[:-1]) if fact.path else None
         if loop is None or not self.has_room(loop, fact.path):
             return False
-        carried = self.step.get(loop.path, loop.step) if loop.mode is LoopMode.SEQUENTIAL else {}
-        self.places[fact.path] = _Place(start(carried), loop)
+        self.places[fact.path] = _Place(start(self.step.get(loop.path, loop.step)), loop)
         self.opened[loop.path] = self.opened.get(loop.path, 0) + 1
         self.facts.append(fact)
         return True
 
     def has_room(self, loop: LoopView, path: e.Path) -> bool:
-        """Whether an iteration may start: never started before, within the count and within `max_in_flight`."""
+        """Whether an iteration may start: in its turn, never before, and within `max_in_flight`."""
         index = path[-1]
         is_leaf = loop.level + 1 == len(self.program.steps[self.run.step].levels)
-        if not is_leaf or not 0 <= index < loop.count or loop.failure is not None:
+        if not is_leaf or not 0 <= index < loop.count or self.is_stopping or is_stopping(self.run, loop):
             return False
         if index in loop.live or index in loop.ended or path in self.places:
             return False
+        if loop.mode is LoopMode.SEQUENTIAL and index > 0 and not self.has_ended(loop, index - 1):
+            return False
         return len(loop.live) + self.opened.get(loop.path, 0) < loop.max_in_flight
+
+    def has_ended(self, loop: LoopView, index: int) -> bool:
+        path = (*loop.path, index)
+        return index in loop.ended or (path in self.places and self.places[path] is None)
 
     def iteration_ended(self, fact: e.IterationDone | e.IterationFailed) -> bool:
         place = self.place(fact.path)
         end = self.end_of(place)
-        wanted = Status.OK if isinstance(fact, e.IterationDone) else Status.ERROR
-        if place is None or place.loop is None or end is None or end.status is not wanted:
+        if place is None or place.loop is None or end is None:
+            return False
+        if end.is_failed is not isinstance(fact, e.IterationFailed):
             return False
         self.places[fact.path] = None
         self.opened[place.loop.path] = self.opened.get(place.loop.path, 0) - 1
-        if isinstance(fact, e.IterationDone):
-            self.iteration_done(fact, place.loop, place.cursor, end)
+        if place.loop.mode is LoopMode.SEQUENTIAL:
+            self.step[place.loop.path] = place.cursor.frames[0].step
+        if end.is_failed:
+            self.is_stopping = not self.program.steps[self.run.step].is_best_effort
+            self.facts.append(e.IterationFailed(self.run.id, fact.path, end.output))
         else:
-            self.facts.append(msgspec.structs.replace(fact, output=end))
+            self.iteration_done(fact.path, place.loop, place.cursor, end)
         return True
 
-    def iteration_done(self, fact: e.IterationDone, loop: LoopView, cursor: Cursor, end: Output) -> None:
+    def iteration_done(self, path: e.Path, loop: LoopView, cursor: Cursor, end: Finished) -> None:
         is_sequential = loop.mode is LoopMode.SEQUENTIAL
         carried = cursor.frames[0].step if is_sequential else {}
-        self.step[loop.path] = carried
-        self.facts.append(e.IterationDone(fact.step_run_id, fact.path, end, cursor.ctx, {}, carried))
+        self.facts.append(e.IterationDone(self.run.id, path, end.output, cursor.ctx, {}, carried))
         if is_sequential and not loop.path and cursor.ctx:
-            origin = e.PatchOrigin(f"workflow/{self.run.step}/tool", self.run.id, None, fact.path)
+            origin = e.PatchOrigin(f"workflow/{self.run.step}/loop", self.run.id, iteration=path)
             self.facts.append(e.CtxPatched(cursor.ctx, origin))
 
     def pipeline_fact(self, fact: WorkerFact) -> bool:
         place = self.place(fact.path)
-        if place is None or place.is_parked or not _fits(place.cursor, fact):
+        if place is None or place.is_parked or not follows(self.program, self.state, self.run, place.cursor, fact):
             return False
-        kind = kind_of(self.program, self.run.step, place.cursor, fact)
-        place.cursor = apply(place.cursor, fact, self.program.playbook.dialect, kind)
-        self.facts.append(fact)
-        match fact:
-            case e.TaskWaiting():
-                place.is_parked = True
-            case e.TaskStarted() | e.TaskDone() if not fact.path and fact.patch.ctx:
-                self.ctx_change(fact)
+        if isinstance(fact, e.TaskWaiting):
+            self.waiting(place, fact)
+            return True
+        before = place.cursor
+        self.move(place, fact)
+        if not fact.path and isinstance(fact, e.TaskStarted | e.TaskDone) and fact.patch.ctx:
+            self.ctx_changes(before, fact)
         return True
 
-    def ctx_change(self, fact: e.TaskStarted | e.TaskDone) -> None:
+    def move(self, place: _Place, fact: WorkerFact) -> None:
+        frame = frame_of(place.cursor, fact) if isinstance(fact, e.TaskDone) else None
+        kind = ""
+        if frame is not None:
+            kind = pipeline_of(self.program, frame, self.run.step).tasks[frame.pc].task.kind
+        place.cursor = apply(place.cursor, fact, self.program.playbook.dialect, kind)
+        self.facts.append(fact)
+
+    def waiting(self, place: _Place, fact: e.TaskWaiting) -> None:
+        """The pipeline is parked; but a child too many never starts, and its call has failed at once."""
+        place.is_parked = True
+        if fact.child is None or self.children < CHILDREN_MAX:
+            self.children += fact.child is not None
+            self.move(place, fact)
+            return
+        message = f"an execution may start {CHILDREN_MAX} child executions"
+        self.move(place, e.TaskWaiting(fact.step_run_id, fact.path, fact.task_run_id))
+        refusal = failed("budget_exceeded", message)
+        self.move(place, e.TaskWaiting(fact.step_run_id, fact.path, fact.task_run_id, is_over=True, output=refusal))
+
+    def ctx_changes(self, cursor: Cursor, fact: e.TaskStarted | e.TaskDone) -> None:
         """Outside a loop every write is known at once; inside, it waits for the end of the iteration."""
-        origin = e.PatchOrigin(f"workflow/{self.run.step}/tool/{fact.task}", self.run.id, fact.task_run_id)
-        self.facts.append(e.CtxPatched(fact.patch.ctx, origin))
+        frame = cursor.top if isinstance(fact, e.TaskStarted) else frame_of(cursor, fact)
+        assert isinstance(frame, Frame)
+        task = pipeline_of(self.program, frame, self.run.step).tasks[frame.pc]
+        rules = task.rules if isinstance(fact, e.TaskDone) and fact.ran else task.before
+        rule = rules[fact.rule] if fact.rule is not None and rules else None
+        by_rule = rule.then.set if rule is not None else {}
+        own = {key: value for key, value in fact.patch.ctx.items() if f"ctx.{key}" not in by_rule}
+        ruled = {key: value for key, value in fact.patch.ctx.items() if f"ctx.{key}" in by_rule}
+        for path, patch in ((task.path, own), (rule.path if rule is not None else "", ruled)):
+            if patch:
+                origin = e.PatchOrigin(f"{path}/set", self.run.id, fact.task_run_id)
+                self.facts.append(e.CtxPatched(patch, origin))
 
     def place(self, path: e.Path) -> _Place | None:
         """The pipeline at a path, or None where none is in flight."""
@@ -157,38 +204,9 @@ class _Play:
         self.places[path] = found
         return found
 
-    def end_of(self, place: _Place | None) -> Output | None:
-        """The output of a pipeline that has ended: by a directive, or past its last task."""
+    def end_of(self, place: _Place | None) -> Finished | None:
+        """How a pipeline has ended: by a directive, or past its last task."""
         frame = place.cursor.top if place is not None and not place.is_parked else None
         if not isinstance(frame, Frame) or frame.call:
             return None
-        if frame.end is None and frame.pc >= len(self.program.pipeline(self.run.step).tasks):
-            return frame.output or NOTHING
-        return frame.end
-
-
-def _fits(cursor: Cursor, fact: WorkerFact) -> bool:
-    match fact:
-        case e.TaskStarted():
-            return _can_start(cursor, fact)
-        case e.TaskDone():
-            return _can_end(cursor, fact)
-        case e.TaskWaiting():
-            return not fact.is_over and isinstance(cursor.top, Frame) and cursor.top.end is None
-        case _:
-            return cursor.top.call == fact.call
-
-
-def _can_start(cursor: Cursor, fact: e.TaskStarted) -> bool:
-    frame = cursor.top
-    if not isinstance(frame, Frame) or frame.end is not None or fact.attempt != frame.attempt + 1:
-        return False
-    return fact.task_run_id.endswith(f".{fact.task}/{frame.runs.get(fact.task, 0) + 1}")
-
-
-def _can_end(cursor: Cursor, fact: e.TaskDone) -> bool:
-    frame = frame_of(cursor, fact)
-    if frame is None or frame.end is not None or fact.attempt != frame.attempt:
-        return False
-    number = frame.runs.get(fact.task, 0)
-    return fact.task_run_id.endswith(f".{fact.task}/{number if fact.ran else number + 1}")
+        return end_of(frame, self.program.pipeline(self.run.step))

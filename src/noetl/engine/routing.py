@@ -1,6 +1,8 @@
 """After a step run: its `set`, its arcs in order, the tokens they send."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
 
 from noetl.engine.binding import BindingFailed, Scope
 from noetl.engine.ending import stopped
@@ -16,18 +18,17 @@ from noetl.playbook.model import RouteMode
 def route(program: Program, state: StateView, run: RunView) -> list[Fact]:
     assert run.boundary is not None
     ready = program.steps[run.step]
+    truths: list[bool | None] = []
+    published: list[Fact] = []
     try:
         published, ctx, step = _publish(program, state, run, ready)
+        scope = leaving(program, state, run, ctx, step)
+        for index, arc in enumerate(ready.arcs):
+            truths.append(_truth(ready, arc, run.boundary, truths, scope, index))
+        tokens = [_token(arc, run, run.boundary, scope) for arc in _fired(ready, truths)]
     except BindingFailed as failure:
-        return stopped(state, failure.error)
-    scope = leaving(program, state, run, ctx, step)
-    truths: list[bool | None] = []
-    try:
-        truths = _truths(ready, run.boundary, scope)
-        fired = [arc for arc, truth in zip(ready.arcs, truths, strict=True) if truth]
-        tokens = [_token(arc, run, run.boundary, scope) for arc in fired]
-    except BindingFailed as failure:
-        evaluated = NextEvaluated(run.id, run.step, run.boundary, truths, (), failure.error)
+        truths += [None] * (len(ready.arcs) - len(truths))
+        evaluated = NextEvaluated(run.id, run.step, run.boundary, tuple(truths), (), failure.error)
         return [*published, evaluated, *stopped(state, failure.error)]
     evaluated = NextEvaluated(run.id, run.step, run.boundary, tuple(truths), tuple(tokens))
     if run.boundary.name == "step.failed" and not tokens:
@@ -48,18 +49,23 @@ def _publish(program: Program, state: StateView, run: RunView, ready: ReadyStep)
     return facts, patched(ctx, patch.ctx), patched(step, patch.step)
 
 
-def _truths(ready: ReadyStep, trigger: Trigger, scope: Scope) -> list[bool | None]:
-    """Of each arc whether it is taken; in exclusive mode those after the first one taken are not evaluated."""
-    truths: list[bool | None] = []
-    is_exclusive = ready.step.next.mode is RouteMode.EXCLUSIVE
-    for arc in ready.arcs:
-        if is_exclusive and True in truths:
-            truths.append(None)
-        elif arc.arc.when is None:
-            truths.append(trigger.name != "step.failed")
-        else:
-            truths.append(arc.when(scope))
-    return truths
+def _truth(
+    ready: ReadyStep, arc: ReadyArc, trigger: Trigger, before: Sequence[bool | None], scope: Scope, index: int
+) -> bool | None:
+    """Whether an arc is taken; in exclusive mode those after the first one taken are not evaluated."""
+    if ready.step.next.mode is RouteMode.EXCLUSIVE and True in before:
+        return None
+    if arc.arc.when is None:
+        return trigger.name != "step.failed"
+    try:
+        return arc.when(scope)
+    except BindingFailed as failure:
+        message = f"arc {index + 1} of step `{ready.step.name}`, to `{arc.arc.step}`: {failure.error.message}"
+        raise BindingFailed(msgspec.structs.replace(failure.error, message=message)) from failure
+
+
+def _fired(ready: ReadyStep, truths: Sequence[bool | None]) -> Iterator[ReadyArc]:
+    return (arc for arc, truth in zip(ready.arcs, truths, strict=True) if truth)
 
 
 def _token(arc: ReadyArc, run: RunView, trigger: Trigger, scope: Scope) -> Token:
@@ -92,7 +98,7 @@ def _arc_sets(
 
 
 def _unrouted(run: RunView, trigger: Trigger) -> Error:
-    cause = trigger.error
-    kind = cause.kind if cause is not None else "failed"
-    message = cause.message if cause is not None else "the step failed"
-    return Error(kind, f"step `{run.step}` failed and no arc takes it: {message}", details={"step_run_id": run.id})
+    cause = trigger.error or Error("failed", "the step failed")
+    found = cause.details if isinstance(cause.details, Mapping) else {}
+    message = f"step `{run.step}` failed and no arc takes it: {cause.message}"
+    return Error(cause.kind, message, cause.retryable, {**found, "step_run_id": run.id})

@@ -1,11 +1,10 @@
 """The scopes that templates read and `set` writes: patches as paths, and how they apply."""
 
 from collections import ChainMap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from noetl.engine.binding import BindingFailed, Evaluate, Places, Scope, binder
 from noetl.engine.events import Patch, Values
-from noetl.engine.output import Error
 from noetl.engine.reference import External, Reference
 
 Setter = Callable[[Scope], Patch]
@@ -17,16 +16,52 @@ def setter(assignments: Values, path: str, places: Places) -> Setter:
     """Evaluates one `set`. All its expressions see the state before it."""
     if not assignments:
         return lambda _scope: _EMPTY
-    parts = [(target, binder(value, f"{path}/{target}", places)) for target, value in assignments.items()]
+    parts = [_part(target, value, f"{path}/{target}", places) for target, value in assignments.items()]
 
     def evaluate(scope: Scope) -> Patch:
         found: dict[str, dict[str, object]] = {"ctx": {}, "step": {}, "iter": {}}
-        for target, value in parts:
-            name, _, key = target.partition(".")
-            found[name][key] = _checked(target, value, scope, f"{path}/{target}")
+        for name, key, value in parts:
+            found[name][key] = value(scope)
         return Patch(found["ctx"], found["step"], found["iter"])
 
     return evaluate
+
+
+def _part(target: str, value: object, path: str, places: Places) -> tuple[str, str, Evaluate]:
+    """The scope and the key that one assignment writes, and its value, checked."""
+    name, _, key = target.partition(".")
+    evaluate = binder(value, path, places)
+
+    def checked(scope: Scope) -> object:
+        found = evaluate(scope)
+        message = _misnamed(target, found) or _unwritable(target, scope.get(name))
+        if message is not None:
+            raise BindingFailed(places.refusal("template", message, path))
+        return found
+
+    return name, key, checked
+
+
+def _misnamed(target: str, value: object) -> str | None:
+    """References go to names that end in `_ref`, and nothing else does; null clears either."""
+    is_reference = isinstance(value, Reference)
+    if value is None or is_reference == target.endswith("_ref"):
+        return None
+    if is_reference:
+        return f"`{target}` receives a reference, so its name must end in `_ref`"
+    return f"`{target}` ends in `_ref`, so it must receive a reference and not {type(value).__name__}"
+
+
+def _unwritable(target: str, value: object) -> str | None:
+    """A path can only lead through mappings: what else stands there would be lost."""
+    keys = target.split(".")
+    for depth, key in enumerate(keys[1:-1], 2):
+        value = value.get(key) if isinstance(value, Mapping) else None
+        if value is not None and not isinstance(value, Mapping):
+            around = ".".join(keys[:depth])
+            what = "is stored outside the log" if isinstance(value, External) else f"is {type(value).__name__}"
+            return f"`{target}` cannot be written, because `{around}` {what} and no mapping; write `{around}` whole"
+    return None
 
 
 def patched(scope: Values, patch: Values) -> dict[str, object]:
@@ -43,6 +78,17 @@ def overlaid(first: Values, second: Values) -> Values:
         return first or second
     kept = {path: value for path, value in first.items() if not any(_is_inside(path, newer) for newer in second)}
     return kept | dict(second)
+
+
+def iterators(names: Sequence[str], scratch: Values | None) -> dict[str, object]:
+    """What iterators are by their bare names, the innermost first; `names` run from the outermost loop inwards."""
+    found: dict[str, object] = {}
+    level: object = scratch
+    for name in reversed(names):
+        if isinstance(level, Mapping):
+            found.setdefault(name, level.get(name))
+            level = level.get("parent")
+    return found
 
 
 def chained(words: Scope, *fallbacks: Scope) -> Scope:
@@ -65,15 +111,3 @@ def _assign(target: dict[str, object], keys: list[str], value: object) -> None:
 
 def _is_inside(path: str, outer: str) -> bool:
     return path == outer or path.startswith(outer + ".")
-
-
-def _checked(target: str, value: Evaluate, scope: Scope, path: str) -> object:
-    found = value(scope)
-    is_reference = isinstance(found, Reference)
-    if is_reference == target.endswith("_ref") or isinstance(found, External):
-        return found
-    if is_reference:
-        message = f"`{target}` receives a reference, so its name must end in `_ref`"
-    else:
-        message = f"`{target}` ends in `_ref`, so it must receive a reference and not {type(found).__name__}"
-    raise BindingFailed(Error("template", message, details={"path": path}))

@@ -24,7 +24,11 @@ class Iteration(msgspec.Struct):
 
 
 class LoopRun(msgspec.Struct):
-    """A loop of a step run. `next` is the first index never started; `live` are those started and not ended."""
+    """A loop of a step run. `next` is the first index never started; `live` are those started and not ended.
+
+    `step` is what an iteration starts with. `overlay` is what the iterations of a sequential loop inside another
+    wrote to ctx so far: it becomes part of the outer iteration's writes.
+    """
 
     path: Path
     level: int
@@ -41,10 +45,6 @@ class LoopRun(msgspec.Struct):
     data_bytes: int = 0
     step: Values = {}
     overlay: Values = {}
-
-    @property
-    def is_stopping(self) -> bool:
-        return self.failure is not None
 
 
 class StepRun(msgspec.Struct):
@@ -97,7 +97,10 @@ Pending = Arrive | Begin | Tend | Route
 
 
 class State(msgspec.Struct):
-    """`waiting` holds the tokens that stand at a step's door, in the order of their arrival."""
+    """`waiting` holds the tokens that stand at a step's door, in the order of their arrival.
+
+    `ctx_bytes` is what `ctx` takes at most, as JSON; `children` counts the child executions that were started.
+    """
 
     execution_id: str
     seq: int = 0
@@ -113,6 +116,8 @@ class State(msgspec.Struct):
     waiting: list[Token] = []
     output: Output = NOTHING
     error: Error | None = None
+    ctx_bytes: int = 0
+    children: int = 0
 
     @property
     def has_ended(self) -> bool:

@@ -8,10 +8,28 @@ from typing import Protocol
 
 from noetl.engine.cursor import Cursor
 from noetl.engine.events import Parent, Path, Token, Trigger, Values
-from noetl.engine.gathering import Intervals
+from noetl.engine.gathering import Write
 from noetl.engine.output import Output
 from noetl.engine.reference import External, Reference
 from noetl.playbook.model import LoopMode
+
+
+class GatheredView(Protocol):
+    @property
+    def data(self) -> Sequence[object] | None: ...
+    @property
+    def writes(self) -> Mapping[str, Write]: ...
+    @property
+    def reduced(self) -> Values: ...
+    @property
+    def conflict(self) -> str | None: ...
+
+
+class EndedView(Protocol):
+    def __contains__(self, index: int) -> bool: ...
+    def first_gap(self, index: int) -> int: ...
+    @property
+    def whole(self) -> GatheredView: ...
 
 
 class IterationView(Protocol):
@@ -41,7 +59,7 @@ class LoopView(Protocol):
     @property
     def live(self) -> Mapping[int, IterationView]: ...
     @property
-    def ended(self) -> Intervals: ...
+    def ended(self) -> EndedView: ...
     @property
     def succeeded(self) -> int: ...
     @property
@@ -108,6 +126,10 @@ class StateView(Protocol):
     def waiting(self) -> Sequence[Token]: ...
     @property
     def output(self) -> Output: ...
+    @property
+    def ctx_bytes(self) -> int: ...
+    @property
+    def children(self) -> int: ...
 
 
 class Collections(Protocol):

@@ -1,0 +1,95 @@
+"""Calls of workbook blocks: what a call brings, and a looped block between two of its iterations."""
+
+import msgspec
+
+from noetl.engine.binding import BindingFailed, Scope
+from noetl.engine.cursor import Frame, Turn, WorkerFact, scratch_of
+from noetl.engine.events import BlockLoop, Call, IterationDone, IterationFailed, IterationStarted, TaskDone, Values
+from noetl.engine.output import Error, Loop, Output, Status
+from noetl.engine.program import Program, ReadyBlock, ReadyLevel, ReadyTask
+from noetl.engine.settling import settled
+from noetl.engine.workerside import Standing, block_loop_scope
+
+
+def call_of(standing: Standing, task: ReadyTask, scope: Scope) -> Call | Output:
+    """What a task calls, or the output that says why it cannot."""
+    name = str(task.task.fields.get("task", ""))
+    block = standing.program.block(name)
+    if block is None:
+        return _failure(Error("input", f"there is no workbook block `{name}`"))
+    try:
+        return _call(standing, task, scope, block)
+    except BindingFailed as failure:
+        return _failure(failure.error)
+
+
+def _call(standing: Standing, task: ReadyTask, scope: Scope, block: ReadyBlock) -> Call:
+    """The block's defaults, under the input of the step, under that of the call itself."""
+    outer, bound, defaults = scope["input"], task.input(scope), block.input(scope)
+    assert isinstance(outer, dict)
+    assert isinstance(bound, dict)
+    assert isinstance(defaults, dict)
+    own = defaults | outer | bound
+    if not block.levels:
+        return Call(block.block.name, own)
+    loop = _loop(standing, block, 0, own, None)
+    parent = scope.get("iter")
+    return Call(block.block.name, own, loop, parent if isinstance(parent, dict) else None)
+
+
+def turn_facts(standing: Standing, turn: Turn) -> tuple[WorkerFact, ...]:
+    """A looped block between two iterations: the next one starts with the loop inside it, if there is one."""
+    run, path = standing.given.step_run_id, standing.given.path
+    block = standing.program.block(turn.block)
+    assert block is not None
+    if turn.level + 1 == len(block.levels):
+        return (IterationStarted(run, path, turn.call),)
+    try:
+        loop = _loop(standing, block, turn.level + 1, turn.input, scratch_of(turn))
+    except BindingFailed as failure:
+        started = IterationStarted(run, path, turn.call)
+        return started, IterationFailed(run, path, _failure(failure.error), turn.call)
+    return (IterationStarted(run, path, turn.call, loop),)
+
+
+def iteration_end(standing: Standing, call: str, output: Output, *, is_failed: bool) -> IterationDone | IterationFailed:
+    run, path = standing.given.step_run_id, standing.given.path
+    if is_failed:
+        return IterationFailed(run, path, output, call)
+    return IterationDone(run, path, output, call=call)
+
+
+def settle_call(standing: Standing, output: Output) -> TaskDone:
+    """The block on top has ended: its output is that of the task that called it."""
+    cursor = standing.cursor
+    call = cursor.top.call
+    caller = next(frame for frame in reversed(cursor.frames) if frame.call != call)
+    assert isinstance(caller, Frame)
+    return settled(standing, caller, output, cursor.top.input)
+
+
+def turn_output(turn: Turn) -> Output:
+    total = len(turn.loop.items)
+    failures = 0 if turn.failure is None else 1
+    counts = Loop(total, turn.index - failures, failures, total - turn.index)
+    if turn.failure is not None:
+        return msgspec.structs.replace(turn.failure, loop=counts)
+    return Output(data=list(turn.data), loop=counts)
+
+
+def _loop(standing: Standing, block: ReadyBlock, level: int, own: Values, scratch: Values | None) -> BlockLoop:
+    ready = block.levels[level]
+    names = tuple(each.loop.iterator for each in block.levels[:level])
+    items = ready.items(block_loop_scope(standing, own, names, scratch))
+    return BlockLoop(ready.loop.iterator, _as_items(standing.program, ready, items))
+
+
+def _as_items(program: Program, level: ReadyLevel, items: object) -> list[object]:
+    if isinstance(items, list | tuple):
+        return list(items)
+    message = f"`loop.in` must give a list, and gave {type(items).__name__}"
+    raise BindingFailed(program.places.refusal("loop_collection", message, f"{level.path}/in"))
+
+
+def _failure(error: Error) -> Output:
+    return Output(status=Status.ERROR, error=error)
