@@ -13,19 +13,23 @@ INDENT = 2
 
 
 def newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
+    """The line break of the text, as its first line shows it."""
+    return "\r\n" if text.startswith("\r\n", text.find("\n") - 1) else "\n"
 
 
 def line_start(text: str, at: int) -> int:
     end = at - 1 if at and text.startswith("\r\n", at - 1) else at
-    start = max(text.rfind("\n", 0, end), text.rfind("\r", 0, end)) + 1
+    start = text.rfind("\n", 0, end) + 1
+    start = max(start, text.rfind("\r", start, end) + 1)
     return start + 1 if start == 0 and text.startswith(BYTE_ORDER_MARK) else start
 
 
 def line_end(text: str, at: int) -> int:
     """Where the line's break stands, or the end of the text."""
-    found = [end for end in (text.find("\n", at), text.find("\r", at)) if end >= 0]
-    return min(found, default=len(text))
+    feed = text.find("\n", at)
+    end = feed if feed >= 0 else len(text)
+    back = text.find("\r", at, end)
+    return back if back >= 0 else end
 
 
 def next_line(text: str, at: int) -> int:

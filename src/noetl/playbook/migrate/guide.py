@@ -1,5 +1,7 @@
 """Shows an older part of a document as it looks in today's words: the same place of the migrated text."""
 
+from bisect import bisect_right
+
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import column, line_end, line_start, moved_lines
 from noetl.playbook.migrate.compose import entry_end
@@ -28,10 +30,11 @@ SUCCESSORS = {
 
 class Guide:
     def __init__(self, document: Document) -> None:
-        self.root = document.root
         self.migration = migrate(document.source.text)
         source, _ = read_source(self.migration.text, document.source.name)
         self.new_root = source.root or document.root
+        pairs = zip(owners(document.root), owners(self.new_root), strict=False)
+        self.owners = sorted(pairs, key=lambda pair: pair[0].start)
         self.refused = {
             (found.code, found.span): found.message.removeprefix(NOT_MIGRATED) for found in self.migration.refused
         }
@@ -56,11 +59,12 @@ class Guide:
 
     def _holders(self, at: int) -> list[Mapping]:
         """The task, step or block around an offset, and the root, as they are in the migrated text."""
-        for old, new in zip(owners(self.root), owners(self.new_root), strict=False):
-            if old.start <= at < old.end:
-                inside = zip(tasks_of(old), tasks_of(new), strict=False)
-                return [*(then.body for now, then in inside if now.body.start <= at < now.body.end), new]
-        return [self.new_root]
+        position = bisect_right(self.owners, at, key=lambda pair: pair[0].start) - 1
+        old, new = self.owners[position] if position >= 0 else (self.new_root, self.new_root)
+        if position < 0 or at >= old.end:
+            return [self.new_root]
+        inside = zip(tasks_of(old), tasks_of(new), strict=False)
+        return [*(then.body for now, then in inside if now.body.start <= at < now.body.end), new]
 
     def _excerpt(self, entry: Entry) -> list[str]:
         text = self.migration.text

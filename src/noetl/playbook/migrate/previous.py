@@ -41,7 +41,7 @@ def _producers(scene: Scene, use: TemplateUse, states: dict[str, dict[str, froze
     title = use.place.frame.title
     if title not in states:
         states[title] = producers_of(owner)
-    # Inside `choose` and its like the condition stands at no task of its own.
+    # Where two steps share a name, the task may be the other's.
     everything = frozenset(task.kind for task in owner.tool) | {NOTHING}
     return states[title].get(use.place.task or "", everything)
 
