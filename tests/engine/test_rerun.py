@@ -101,8 +101,8 @@ class Calls:
 def again(text: str, origin: Driver, cut: Cut, tool: Calls) -> Driver:
     request = rerun(origin.program, "x", origin.facts, cut, now=7.0)
     assert isinstance(request, RequestExecution), request
-    driver = Driver(text, tool, request=request).run()
-    assert fold(driver.program, "x", read_back(driver.facts)) == driver.state
+    driver = Driver(text, tool, request=("y", request)).run()
+    assert fold(driver.program, "y", read_back(driver.facts)) == driver.state
     return driver
 
 
@@ -229,7 +229,7 @@ def test_only_the_iterations_left_are_offered_as_work() -> None:
     assert isinstance(started, e.LoopStarted)
     assert started.kept is not None
     assert (started.kept.execution_id, started.kept.step_run_id) == ("x", "each#1")
-    driver = Driver(text, Calls(), request=request)
+    driver = Driver(text, Calls(), request=("y", request))
     offered = effects(driver.program, driver.state, started, 0.0)
     assert offered == [OfferWork("each#2", (), 4, 2, (1, 3))]
 
@@ -321,4 +321,5 @@ def test_a_seeded_start_is_the_state_that_was_taken_over() -> None:
     wanted = empty("y")
     wanted.seq, wanted.status, wanted.waiting = 1, "running", [token]
     wanted.ctx, wanted.outputs, wanted.counts, wanted.output = seed.ctx, dict(seed.outputs), {"first": 1}, seed.output
+    wanted.ctx_bytes = len('{"a":1}')
     assert state == wanted

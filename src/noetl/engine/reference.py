@@ -129,8 +129,9 @@ def _escape(value: object) -> object:
     return each_value(value, _escape)
 
 
-def _escaped(key: str) -> str:
-    return f"${key}" if _is_mark(key) else key
+def _escaped(key: object) -> object:
+    """Keys of data are text; those of the engine's own mappings may be numbers."""
+    return f"${key}" if isinstance(key, str) and _is_mark(key) else key
 
 
 def _unescaped(key: str) -> str:

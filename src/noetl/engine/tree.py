@@ -49,13 +49,19 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Which iterations of each loop are shown."""
+    """Which iterations are shown of the loop right below the node `of`, or else of each step's outermost loop.
+
+    Of all other loops the first ones are shown, as many.
+    """
 
     first: int = 0
     size: int = PAGE_SIZE_DEFAULT
+    of: str | None = None
 
-    def __contains__(self, index: int) -> bool:
-        return self.first <= index < self.first + self.size
+    def shows(self, parent: "Node", index: int) -> bool:
+        is_turned = parent.id == self.of if self.of is not None else parent.kind is Kind.STEP
+        first = self.first if is_turned else 0
+        return first <= index < first + self.size
 
 
 class Node(msgspec.Struct):
@@ -178,7 +184,7 @@ class _Grower:
             self.add_iteration(parent, entity_id(call, (*path, index)), index, event)
 
     def add_iteration(self, parent: Node, id_: str, index: int, event: Event) -> None:
-        if self.page is None or index in self.page:
+        if self.page is None or self.page.shows(parent, index):
             self.add(parent, Node(id_, Kind.ITERATION, str(index), State.RUNNING), event)
 
     def iteration_ended(self, fact: e.IterationDone | e.IterationFailed, event: Event) -> None:
