@@ -62,7 +62,7 @@ def test_the_source_map_says_where_steps_tasks_and_templates_stand() -> None:
     assert {path: span.line for path, span in places.items()} == {
         "workflow/load": 5,
         "workflow/load/tool/get": 7,
-        "workflow/load/tool/get/input/url": 7,
+        "workflow/load/tool/get/url": 7,
         "workbook/block": 9,
         "workbook/block/tool/block_task": 9,
     }

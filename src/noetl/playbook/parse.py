@@ -26,7 +26,7 @@ from noetl.playbook.model import (
     Step,
 )
 from noetl.playbook.nodes import Mapping, Scalar, Source
-from noetl.playbook.pipelines import PipelineReader, in_order
+from noetl.playbook.pipelines import PipelineReader, as_tried, in_order
 from noetl.playbook.reading import Reader, child, choice, entries, items, mapping, mappings, number, option, text
 from noetl.playbook.structure import Finding, OldWord, check_structure
 from noetl.playbook.vocabulary import Vocabulary
@@ -125,7 +125,9 @@ class _Builder:
     def _admit(self, node: Mapping | None, place: Place) -> Admit | None:
         if node is None:
             return None
-        rules = [self._admit_rule(item, place.at(index)) for index, item in enumerate(mappings(node, "rules"))]
+        rules = [
+            self._admit_rule(item, place.at(index)) for index, item in enumerate(as_tried(mappings(node, "rules")))
+        ]
         return Admit(
             rules=in_order([rule for rule in rules if rule is not None]),
             on_deny=choice(node, "on_deny", OnDeny, OnDeny.SKIP),

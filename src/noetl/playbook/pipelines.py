@@ -25,7 +25,7 @@ from noetl.playbook.model import (
     Task,
     Then,
 )
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, option, text
 from noetl.playbook.structure import labelled, sugar_word
 
@@ -81,14 +81,16 @@ class PipelineReader:
             if branch.get("else") is not None:
                 otherwise = self._body(child(branch.get("else"), "tool"), f"{name}_else", place)
                 continue
-            when = self.reader.guard(branch.get("when"), Site.BEFORE_WHEN, place.of_task(name).at(position).at("when"))
+            rule = place.of_task(f"{name}_choose").at("before").at(len(branches))
+            when = self.reader.guard(branch.get("when"), Site.BEFORE_WHEN, rule.at("when"))
             tasks = self._body(branch.get("tool"), f"{name}_{position}", place)
             branches.append((False if when is None else when, tasks))
         return sugar.choose(name, branches, otherwise)
 
     def _repeat(self, item: Mapping, word: str, name: str, place: Place) -> list[Task]:
         body = item.get(word)
-        when = self.reader.guard(child(body, "when"), Site.BEFORE_WHEN, place.of_task(name).at("when"))
+        rule = place.of_task(f"{name}_test").at("before").at(0)
+        when = self.reader.guard(child(body, "when"), Site.BEFORE_WHEN, rule.at("when"))
         rounds = number(body, "max")
         tasks = self._body(child(body, "tool"), name, place)
         expand = sugar.repeat_while if word == "while" else sugar.repeat_until
@@ -123,21 +125,31 @@ class PipelineReader:
         return value if isinstance(value, str) else None
 
     def _inputs(self, node: Mapping, kind: Kind | None, place: Place) -> tuple[dict[str, object], dict[str, object]]:
-        """The kind's fields, from the task and its `input`; and what is left of `input` for the callee."""
+        """The kind's fields, from the task and its `input`; and what is left of `input` for the callee.
+
+        A field has one path, whichever way it was written.
+        """
         own = kind.fields if kind is not None else {}
+        lifted = own if kind is not None and not kind.is_callee else {}
         fields: dict[str, object] = {}
+        given: dict[str, object] = {}
         for entry in node.entries:
             if entry.key.text in own and entry.key.text != "name":
-                site = None if kind is not None and entry.key.text in kind.texts else Site.TASK_INPUT
-                fields[entry.key.text] = self.reader.value(entry.value, site, place.at(entry.key.text))
-        given: dict[str, object] = {}
+                self._field(entry, kind, place, fields)
         for word in ("args", "input"):
-            given |= self.reader.values(node.get(word), Site.TASK_INPUT, place.at("input"))
-        if kind is not None and not kind.is_callee:
-            fields |= {key: value for key, value in given.items() if key in own}
-            given = {key: value for key, value in given.items() if key not in own}
-        aliases = kind.aliases if kind is not None else {}
-        return {aliases.get(key, key): value for key, value in fields.items()}, given
+            for entry in entries(node, word):
+                if entry.key.text in lifted:
+                    self._field(entry, kind, place, fields)
+                else:
+                    at = place.at("input").at(entry.key.text)
+                    given[entry.key.text] = self.reader.value(entry.value, Site.TASK_INPUT, at)
+        return fields, given
+
+    def _field(self, entry: Entry, kind: Kind | None, place: Place, fields: dict[str, object]) -> None:
+        texts, aliases = (kind.texts, kind.aliases) if kind is not None else ((), {})
+        name = aliases.get(entry.key.text, entry.key.text)
+        site = None if entry.key.text in texts else Site.TASK_INPUT
+        fields[name] = self.reader.value(entry.value, site, place.at(name))
 
     def knobs(self, spec: Mapping | None, place: Place) -> dict[str, object]:
         """The layered part of a `spec`. Only `result.select` holds templates."""
@@ -169,7 +181,7 @@ class PipelineReader:
 
     def _rules(self, node: Mapping, key: str, when_site: Site, set_site: Site, place: Place) -> tuple[Rule, ...]:
         found = []
-        for position, item in enumerate(mappings(node, key)):
+        for position, item in enumerate(as_tried(mappings(node, key))):
             rule = self._rule(item, when_site, set_site, place.at(key).at(position))
             if rule is not None:
                 found.append(self.reader.made_from(item, rule))
@@ -239,6 +251,11 @@ class PipelineReader:
             if found is not None:
                 return found if isinstance(found, str) else int(found)
         return MAX_IN_FLIGHT_DEFAULT
+
+
+def as_tried(rules: Items[Mapping]) -> list[Mapping]:
+    """Rules as they are tried: an `else` last, wherever it stands."""
+    return sorted(rules, key=lambda rule: rule.get("else") is not None)
 
 
 Conditional = TypeVar("Conditional", Rule, AdmitRule)
