@@ -166,6 +166,7 @@ def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
         frame,
         pc=frame.pc if fact.next is None else fact.next,
         attempt=frame.attempt if fact.directive is Directive.RETRY else 0,
+        runs=frame.runs if fact.ran else {**frame.runs, fact.task: frame.runs.get(fact.task, 0) + 1},
         not_before=fact.due_at,
         prev=_data(fact.output, dialect, kind) if is_data else frame.prev,
         output=fact.output if keeps else frame.output,

@@ -39,6 +39,10 @@ DEPTH_MAX = 32
 """The deepest chain of child executions."""
 
 
+UNWORKED_STEPS_MAX = 10_000
+"""The most steps that one transaction may schedule. Only steps without a tool follow each other without end."""
+
+
 def _as_it_is(fact: e.Fact) -> e.Fact:
     return fact
 
@@ -61,12 +65,21 @@ def transact(program: Program, state: State, command: Command, around: Surroundi
         return decided
     facts: list[e.Fact] = []
     pending: deque[Pending] = deque()
+    scheduled = 0
     while decided:
         for fact in map(around.fit, decided):
             pending.extend(evolve(program, state, fact))
             facts.append(fact)
-        decided = _next(program, state, pending, around)
+            scheduled += isinstance(fact, e.StepScheduled)
+        decided = _next(program, state, pending, around) if scheduled <= UNWORKED_STEPS_MAX else _circles(state)
     return facts
+
+
+def _circles(state: StateView) -> list[e.Fact]:
+    if state.has_ended:
+        return []
+    message = f"{UNWORKED_STEPS_MAX} steps followed each other and none of them waited for work: they go in circles"
+    return stopped(state, Error("budget_exceeded", message))
 
 
 def decide(program: Program, state: StateView, command: Command) -> list[e.Fact] | Rejection:

@@ -23,9 +23,14 @@ class Lease(msgspec.Struct, frozen=True):
     stop: int
     running: frozenset[int] = frozenset()
 
+    @property
+    def in_flight(self) -> int:
+        """What the lease takes of the work's slots: no more than it can still use."""
+        return min(self.slots, len(self.running) + self.stop - self.next)
+
 
 class Work(msgspec.Struct, frozen=True):
-    """`next` is the first index never handed out; `returned` came back without an end and go out first.
+    """`next` is the first index never handed out; `returned` came back without an end and go out first, in order.
 
     A pipeline without a loop is work with one index. `deliveries` counts only what came back.
     """
@@ -40,7 +45,7 @@ class Work(msgspec.Struct, frozen=True):
 
     @property
     def free_slots(self) -> int:
-        return self.slots - sum(lease.slots for lease in self.leases) - len(self.parked)
+        return self.slots - sum(lease.in_flight for lease in self.leases) - len(self.parked)
 
     def lease(self, epoch: int) -> Lease | None:
         return next((lease for lease in self.leases if lease.epoch == epoch), None)
@@ -95,14 +100,22 @@ def end(work: Work, epoch: int, index: int) -> Work | None:
 
 
 def park(work: Work, epoch: int, index: int) -> Work | None:
-    """An index waits for a timer or a child: it keeps its place but holds no worker."""
+    """An index waits for a timer or a child: it takes its place with it but holds no worker."""
     ended = end(work, epoch, index)
-    return _replace(ended, parked=work.parked | {index}) if ended is not None else None
+    if ended is None:
+        return None
+    parked = _replace(ended, parked=work.parked | {index})
+    lease = parked.lease(epoch)
+    if lease is None:
+        return parked
+    if lease.slots == 1:
+        return _back(parked, lease, blame=False)
+    return _with(parked, lease, msgspec.structs.replace(lease, slots=lease.slots - 1))
 
 
 def wake(work: Work, index: int) -> Work:
     """A parked index can go on: it goes out again before anything new."""
-    return _replace(work, parked=work.parked - {index}, returned=(*work.returned, index))
+    return _replace(work, parked=work.parked - {index}, returned=_sorted(*work.returned, index))
 
 
 def release(work: Work, epoch: int) -> Work:
@@ -117,8 +130,8 @@ def take_back(work: Work, epoch: int) -> Work:
     if lease is None or lease.next >= lease.stop:
         return work
     rest = tuple(range(lease.next, lease.stop))
-    kept = msgspec.structs.replace(lease, stop=lease.next, slots=max(len(lease.running), 1))
-    return _replace(_with(work, lease, kept), returned=(*work.returned, *rest))
+    kept = msgspec.structs.replace(lease, stop=lease.next) if lease.running else None
+    return _replace(_with(work, lease, kept), returned=_sorted(*work.returned, *rest))
 
 
 def expire(work: Work, now: float) -> tuple[Work, tuple[Lease, ...]]:
@@ -136,7 +149,8 @@ def poison(work: Work) -> tuple[int, ...]:
 
 def drop(work: Work, index: int) -> Work:
     """An index that must not go out again."""
-    return _replace(work, returned=tuple(other for other in work.returned if other != index))
+    kept = {other: number for other, number in work.deliveries.items() if other != index}
+    return _replace(work, returned=tuple(other for other in work.returned if other != index), deliveries=kept)
 
 
 def _back(work: Work, lease: Lease, *, blame: bool) -> Work:
@@ -146,7 +160,11 @@ def _back(work: Work, lease: Lease, *, blame: bool) -> Work:
         counts[index] = counts.get(index, 0) + 1
     rest = (*running, *range(lease.next, lease.stop))
     leases = tuple(other for other in work.leases if other is not lease)
-    return _replace(work, leases=leases, returned=(*work.returned, *rest), deliveries=counts)
+    return _replace(work, leases=leases, returned=_sorted(*work.returned, *rest), deliveries=counts)
+
+
+def _sorted(*indexes: int) -> tuple[int, ...]:
+    return tuple(sorted(indexes))
 
 
 def _without(lease: Lease, index: int) -> Lease | None:
