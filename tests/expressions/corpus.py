@@ -2,6 +2,7 @@
 
 The grammar leaves out what docs/expressions.md lists as different on purpose, and nothing else."""
 
+from collections.abc import Callable
 from random import Random
 
 SCOPE_TYPES = {
@@ -94,6 +95,16 @@ def scope_of(random: Random) -> dict[str, object]:
 class Corpus:
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
+        self._makers: dict[str, Callable[[int], str]] = {
+            "int": self._int,
+            "float": self._float,
+            "str": self._str,
+            "bool": self._bool,
+            "list": self._list,
+            "texts": self._texts,
+            "rows": self._rows,
+            "dict": self._dict,
+        }
 
     def choice(self, *options: str) -> str:
         return self.random.choice(options)
@@ -110,7 +121,7 @@ class Corpus:
             return self._any(depth)
         if depth <= 0 or self.random.random() < 0.2:
             return self._leaf(kind)
-        text: str = getattr(self, f"_{kind}")(depth - 1)
+        text = self._makers[kind](depth - 1)
         return f"({text})" if self.random.random() < 0.3 else text
 
     def _leaf(self, kind: str) -> str:

@@ -88,6 +88,7 @@ class Listed(tuple[object, ...]):
 
 def environment() -> jinja2.Environment:
     result = Bent(undefined=ChainedUndefined, keep_trailing_newline=True, autoescape=False, optimized=False)
+    assert result.code_generator_class is WholeLiterals
     for name in LISTED:
         result.filters[name] = listed(result.filters[name])
     for name, test in result.tests.items():
