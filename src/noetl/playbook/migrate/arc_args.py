@@ -82,8 +82,14 @@ def _target_edits(handover: Handover, target: str) -> list[Edit]:
     _check_target(tokens, target)
     carried = tokens.carried(target)
     edits = [edit for way in tokens.ways[target] for edit in _arc_edits(handover, way, target, carried)]
-    bound = {key for key in carried if key in tokens.sure[target] and key not in tokens.steps[target].input}
-    return [*edits, *_input_edits(handover, target, sorted(bound)), *_server_reads(handover, target)]
+    bound = sorted(key for key in carried if _is_bound(tokens, target, key))
+    return [*edits, *_input_edits(handover, target, bound), *_server_reads(handover, target)]
+
+
+def _is_bound(tokens: Tokens, target: str, key: str) -> bool:
+    """Whether the step takes a value: one it needs, or one that every arc to it gives."""
+    is_given = target != tokens.entry and all(key in way.arc.args for way in tokens.ways[target])
+    return key not in tokens.steps[target].input and (key in tokens.needed[target] or is_given)
 
 
 def _check_target(tokens: Tokens, target: str) -> None:
@@ -112,7 +118,7 @@ def _arc_edits(handover: Handover, way: Way, target: str, carried: Lookup[str, N
     through: dict[str, New] = {
         f"ctx.{handover.names[target, key]}": _reading("input", key)
         for key in carried
-        if key not in way.arc.args and key in handover.tokens.given[way.source]
+        if key not in way.arc.args and key in handover.tokens.needed[target] & handover.tokens.given[way.source]
     }
     entry = arc.entry("args")
     if entry is None:
