@@ -305,7 +305,7 @@ def _is_under(timer_id: str, step_run_id: str, path: e.Path) -> bool:
 
 
 def as_json(state: State) -> bytes:
-    return msgspec.json.encode(state, order="sorted")
+    return msgspec.json.encode(msgspec.to_builtins(state, str_keys=True), order="sorted")
 
 
 def fails(kind: str = "exception", message: str = "it broke", *, retryable: bool = False) -> Output:

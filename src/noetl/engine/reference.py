@@ -45,7 +45,8 @@ class Reference(Readable, msgspec.Struct, frozen=True, tag_field=MARK, tag="ref"
         return msgspec.to_builtins(getattr(self, name))
 
     def text(self) -> str:
-        raise TemplateError("a reference has no text: pass it on whole, or fetch its data with `kind: resolve`")
+        message = "a reference has no text: pass it on whole, or fetch its data with `kind: resolve`"
+        raise TemplateError(message, kind="data_by_reference")
 
 
 class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_field=MARK, tag="data"):

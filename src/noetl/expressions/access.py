@@ -22,8 +22,8 @@ def read(value: object, key: object) -> object:
         return value[key] if type(key) in SCALARS and key in value else MISSING
     if isinstance(value, (list, tuple, str)):
         return value[key] if isinstance(key, int) and -len(value) <= key < len(value) else MISSING
-    if isinstance(value, Readable) and isinstance(key, str):
-        return _read_host(value, key)
+    if isinstance(value, Readable) and type(key) in SCALARS:
+        return _read_host(value, str(key))
     return MISSING
 
 

@@ -117,6 +117,13 @@ def is_mapping(value: object) -> bool:
 
 
 def kind_of(value: object) -> str:
+    """The word for a value in the message of a fault. A host value that cannot be read has a better one: why."""
+    if isinstance(value, Readable):
+        host_text(value)
+    return word_for(value)
+
+
+def word_for(value: object) -> str:
     """The word for a value in a message. Messages never show the value itself: it may be a secret."""
     if value is None:
         return "null"
@@ -250,8 +257,8 @@ def _explain(undefined: Undefined) -> str:
         missing = f"`{target}` has no key {part}" if target else f"`{part}` is undefined"
         return f"{missing}{_known(part, container)}"
     if isinstance(container, (str, list, tuple)):
-        return f"`{target}` is {kind_of(container)} of length {len(container)} and has no {part}"
-    return f"`{target}` is {kind_of(container)} and has no {part}"
+        return f"`{target}` is {word_for(container)} of length {len(container)} and has no {part}"
+    return f"`{target}` is {word_for(container)} and has no {part}"
 
 
 def _known(part: str, container: Mapping[object, object]) -> str:

@@ -6,9 +6,9 @@ import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.envelope import Event
-from noetl.engine.names import entity_id, step_of, task_label
+from noetl.engine.names import entity_id, step_of
 from noetl.engine.program import Program
-from noetl.playbook.model import Reducer, Rule, Task
+from noetl.playbook.model import Policy, Reducer, Rule, Task
 
 VALUE_CHARS_SHOWN = 80
 
@@ -69,34 +69,59 @@ def _written(
     program: Program, events: Sequence[Event], event: Event, fact: e.CtxPatched, path: str, key: str
 ) -> WriteExplained:
     source = fact.origin
-    by = source.task_run_id or (entity_id(source.step_run_id, source.iteration) if source.step_run_id else None)
-    expression = _authored(program, source.path, key)
-    task = None if expression is not None else _task_fact(events, event.seq, source, key)
-    if task is not None:
-        by = task.task_run_id
-        expression = _task_expression(_task(program, events, task), task, key)
+    place, by = source.path, source.task_run_id
+    if by is None and source.step_run_id is not None:
+        by = entity_id(source.step_run_id, source.iteration)
+    merged = _task_fact(events, event.seq, source, key) if place.endswith("/loop") else None
+    if merged is not None:
+        place, by = _place(program, events, merged, key), merged.task_run_id
     return WriteExplained(
         f"ctx.{path}",
         f"ctx.{key}",
         fact.patch[key],
         event.seq,
         event.event_id,
-        source.path,
+        place,
         by,
-        expression,
+        _authored(program, place).get(f"ctx.{key}"),
         _reducer(program, source.path, key),
     )
 
 
-def _authored(program: Program, place: str, key: str) -> object:
-    """The expression of a step's or an arc's `set`."""
+def _authored(program: Program, place: str) -> Mapping[str, object]:
+    """The `set` that stands at a place of the playbook."""
     match place.split("/"):
         case ["workflow", step, "set"]:
-            return program.steps[step].step.set.get(f"ctx.{key}")
+            return program.steps[step].step.set
         case ["workflow", step, "next", number, "set"]:
-            return program.steps[step].step.next.arcs[int(number)].set.get(f"ctx.{key}")
+            return program.steps[step].step.next.arcs[int(number)].set
+        case [root, owner, "tool", task, *rule, "set"]:
+            return _of_task(_find(_tasks(program, f"{root}/{owner}"), task), rule)
         case _:
-            return None
+            return {}
+
+
+def _of_task(task: Task, rule: Sequence[str]) -> Mapping[str, object]:
+    """A task's own `set`, or with `["rules", "1"]` that of its second rule."""
+    match rule:
+        case [which, number]:
+            return _rules(task, is_before=which == "before")[int(number)].then.set
+        case _:
+            return task.set
+
+
+def _rules(task: Task, *, is_before: bool) -> Sequence[Rule]:
+    policy = task.policy or Policy()
+    return policy.before if is_before else policy.rules
+
+
+def _tasks(program: Program, pipeline: str) -> Sequence[Task]:
+    root, _, owner = pipeline.partition("/")
+    return program.steps[owner].step.tool if root == "workflow" else program.playbook.workbook[owner].tool
+
+
+def _find(tasks: Sequence[Task], name: str) -> Task:
+    return next(task for task in tasks if task.name == name)
 
 
 def _task_fact(events: Sequence[Event], seq: int, source: e.PatchOrigin, key: str) -> _TaskFact | None:
@@ -117,34 +142,25 @@ def _is_of(fact: _TaskFact, source: e.PatchOrigin) -> bool:
     )
 
 
-def _task(program: Program, events: Sequence[Event], fact: _TaskFact) -> Task:
-    """The task of the step's own pipeline, or of the block that the run around it called."""
+def _place(program: Program, events: Sequence[Event], fact: _TaskFact, key: str) -> str:
+    """Where the `set` stands that a task's fact carried; that of a rule lies over the task's own."""
+    pipeline = _pipeline(events, fact)
+    path = f"{pipeline}/tool/{fact.task}"
+    if fact.rule is None:
+        return f"{path}/set"
+    is_before = isinstance(fact, e.TaskStarted) or not fact.ran
+    rule = _rules(_find(_tasks(program, pipeline), fact.task), is_before=is_before)[fact.rule]
+    is_ruled = f"ctx.{key}" in rule.then.set
+    return f"{path}/{'before' if is_before else 'rules'}/{fact.rule}/set" if is_ruled else f"{path}/set"
+
+
+def _pipeline(events: Sequence[Event], fact: _TaskFact) -> str:
+    """The step's own pipeline, or that of the block that the run around it called."""
     caller = fact.task_run_id.rpartition(".")[0]
     caller = caller.rpartition("[")[0] if "/" in caller and caller.endswith("]") else caller
-    calls = (event.payload for event in events)
-    call = next((each.call for each in calls if isinstance(each, e.TaskStarted) and each.task_run_id == caller), None)
-    tasks = program.steps[step_of(fact.step_run_id)].step.tool
-    if call is not None:
-        tasks = program.playbook.workbook[call.block].tool
-    return next(task for task in tasks if task.name == task_label(fact.task_run_id))
-
-
-def _task_expression(task: Task, fact: _TaskFact, key: str) -> object:
-    """What wrote the key: the rule's `set` lies over the task's own."""
-    target = f"ctx.{key}"
-    rules = _rules(task, fact)
-    found = next((rule.then.set[target] for rule in rules if target in rule.then.set), None)
-    return found if found is not None else task.set.get(target)
-
-
-def _rules(task: Task, fact: _TaskFact) -> Sequence[Rule]:
-    """The rules that may have written: the one that decided, or before a run any of `before`."""
-    if task.policy is None:
-        return ()
-    if isinstance(fact, e.TaskStarted):
-        return task.policy.before
-    rules = task.policy.rules if fact.ran else task.policy.before
-    return rules[fact.rule : fact.rule + 1] if fact.rule is not None else ()
+    facts = (event.payload for event in events)
+    call = next((each.call for each in facts if isinstance(each, e.TaskStarted) and each.task_run_id == caller), None)
+    return f"workbook/{call.block}" if call is not None else f"workflow/{step_of(fact.step_run_id)}"
 
 
 def _reducer(program: Program, place: str, key: str) -> Reducer | None:

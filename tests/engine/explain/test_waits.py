@@ -1,0 +1,96 @@
+"""What a live execution is waiting for."""
+
+from noetl.engine import events as e
+from noetl.engine.commands import Report
+from noetl.engine.explain import waits
+from noetl.engine.explain.waits import For, Wait, explain_waits
+from noetl.engine.output import Output, failed
+from tests.engine import playbooks
+from tests.engine.driver import EPOCH, Driver
+from tests.engine.test_snapshot import Tool
+
+
+def found(driver: Driver) -> tuple[Wait, ...]:
+    return explain_waits(driver.program, driver.state.execution_id, driver.events)
+
+
+def texts(driver: Driver) -> list[str]:
+    return [wait.text for wait in found(driver)]
+
+
+def test_a_step_that_nobody_took_waits_for_a_worker_and_a_token_for_its_turn() -> None:
+    driver = Driver(playbooks.FAN)
+    assert texts(driver) == ["left#1 waits for a worker to take it", "right#1 waits for a worker to take it"]
+
+
+def test_a_join_says_who_may_still_come() -> None:
+    driver = Driver(playbooks.FAN).run(moves=2)
+    assert found(driver)[-1] == Wait(For.JOIN, "both", tokens=1, may_come=("right#1",))
+    assert texts(driver)[-1] == "both waits for tokens that may still come from right#1; 1 stand at the join"
+
+
+def test_a_running_task_is_named_with_its_worker_and_time() -> None:
+    driver = Driver(playbooks.FAN)
+    driver.send(Report("left#1", [e.StepStarted("left#1", "w1")]))
+    assert texts(driver)[0] == "left#1 waits for worker w1 to go on"
+    id_ = "left#1.left_task/1"
+    driver.send(Report("left#1", [e.TaskStarted("left#1", (), id_, "left_task", 1, id_)]))
+    assert found(driver)[0] == Wait(For.TASK, "left#1", "w1", id_, EPOCH)
+    assert texts(driver)[0] == f"left#1 waits for task run {id_} on worker w1"
+
+
+def test_a_task_on_a_worker_without_a_name_is_just_a_task() -> None:
+    assert Wait(For.TASK, "a#1", task_run_id="a#1.t/1").text == "a#1 waits for task run a#1.t/1"
+
+
+def test_a_retry_waits_for_a_timer() -> None:
+    driver = Driver(playbooks.PAGES, lambda *_: failed("connect", "no", retryable=True)).run(moves=10)
+    timers = [wait for wait in found(driver) if wait.kind is For.TIMER]
+    assert timers[0].id == "fetch_all#1[0]"
+    assert timers[0].text.startswith("fetch_all#1[0] waits for a timer that is due at 1970-01-01T00:05:00+00:00")
+
+
+def test_a_loop_counts_what_has_not_started() -> None:
+    driver = Driver(playbooks.NESTED).run(moves=1)
+    assert texts(driver) == [
+        "cities#1[0] waits for 1 iterations that have not started; 1 are in flight",
+        "cities#1[0,0] waits for a worker to take it",
+        "cities#1[1] waits for 1 iterations that have not started; 0 are in flight",
+    ]
+
+
+def test_a_parked_caller_waits_for_its_child() -> None:
+    driver = Driver(playbooks.PARENT, Tool(), playbooks={"other": playbooks.CHILD}).run(moves=1)
+    assert texts(driver) == ["ask#1 waits for child execution x.ask#1.child/1"]
+
+
+def test_a_token_that_is_not_admitted_waits_for_a_change() -> None:
+    driver = Driver(playbooks.DOORS)
+    assert texts(driver)[-1] == (
+        "patient waits for its admission rules to let 1 in; they are tried again when ctx changes"
+    )
+
+
+def test_an_execution_that_has_ended_waits_for_nothing() -> None:
+    assert found(Driver(playbooks.FAN).run()) == ()
+
+
+def test_a_join_that_none_can_reach_any_more_waits_for_its_turn() -> None:
+    assert Wait(For.JOIN, "both", tokens=2).text == "both waits for its turn; 2 stand at the join"
+
+
+WIDE = f"""{playbooks.HEAD}
+workflow:
+  - step: each
+    loop: {{ in: "{{{{ range(1500) | list }}}}", iterator: item, spec: {{ mode: parallel, max_in_flight: 1500 }} }}
+    tool: {{ kind: python, code: x }}
+"""
+
+
+def test_the_answers_are_bounded() -> None:
+    driver = Driver(WIDE, lambda *_: Output())
+    started: list[e.StepStarted | e.IterationStarted] = [e.StepStarted("each#1", "w1")]
+    started += [e.IterationStarted("each#1", (index,)) for index in range(1_200)]
+    driver.send(Report("each#1", started))
+    assert len(found(driver)) == waits.WAITS_MAX
+    assert texts(driver)[0] == "each#1 waits for 300 iterations that have not started; 1200 are in flight"

@@ -1,0 +1,71 @@
+"""Whose data is stored whatever its size: where the text reads its `.ref`."""
+
+import pytest
+
+from noetl.engine.kept import Kept, kept_outputs
+from noetl.playbook.compile import compile_playbook
+from tests.engine.playbooks import HEAD
+
+TEXT = f"""{HEAD}
+workflow:
+  - step: one
+    tool:
+      - name: a
+        kind: python
+        code: x
+        set: {{ ctx.n: "{{{{ A }}}}" }}
+        spec: {{ policy: {{ rules: [ {{ when: "{{{{ R }}}}", then: {{ do: continue }} }} ], BEFORE }} }}
+      - {{ name: b, kind: workbook, task: block, input: {{ x: "{{{{ B }}}}" }} }}
+    set: {{ ctx.m: "{{{{ S }}}}" }}
+    next: {{ arcs: [ {{ step: two, when: "{{{{ W }}}}" }} ] }}
+  - step: two
+    input: {{ y: "{{{{ I }}}}" }}
+    tool: {{ kind: python, code: x }}
+workbook:
+  block:
+    tool:
+      - {{ name: c, kind: python, code: x, set: {{ ctx.k: "{{{{ C }}}}" }} }}
+      - {{ name: again, kind: workbook, task: block }}
+"""
+
+ONE, TWO, BLOCK = "workflow/one", "workflow/two", "workbook/block"
+
+
+def kept(before: str = "", **reads: str) -> Kept:
+    text = TEXT.replace(", BEFORE", before)
+    for place in "ARBSWIC":
+        text = text.replace(f"{{{{ {place} }}}}", f"{{{{ {reads.get(place, 'ctx.x')} }}}}")
+    playbook = compile_playbook(text, "playbook.yaml").playbook
+    assert playbook is not None
+    return kept_outputs(playbook)
+
+
+def test_nothing_is_kept_where_nothing_reads_a_reference() -> None:
+    assert kept() == Kept(frozenset(), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("place", "read", "tasks"),
+    [
+        ("A", "output.ref.type", {(ONE, "a")}),
+        ("R", "output.ref.meta.bytes > 1", {(ONE, "a")}),
+        ("B", "a.ref", {(ONE, "a")}),
+        ("C", "output.ref.type", {(BLOCK, "c")}),
+        ("A", "output.data", set()),
+        ("A", "output", set()),
+    ],
+)
+def test_a_task_whose_reference_is_read_is_kept(place: str, read: str, tasks: set[tuple[str, str]]) -> None:
+    assert kept(**{place: read}) == Kept(frozenset(tasks), frozenset())
+
+
+@pytest.mark.parametrize(("place", "read"), [("S", "output.ref.type"), ("W", "output.ref"), ("I", "one.ref.type")])
+def test_of_a_step_every_task_may_be_the_last_and_a_call_hands_on_its_block(place: str, read: str) -> None:
+    found = kept(**{place: read})
+    assert found.steps == {"one"}
+    assert found.tasks == {(ONE, "a"), (ONE, "b"), (BLOCK, "c"), (BLOCK, "again")}
+
+
+def test_a_rule_before_reads_the_reference_of_whatever_came_before() -> None:
+    before = ', before: [ { when: "{{ output.ref }}", then: { do: skip } } ]'
+    assert kept(before) == Kept(frozenset({(ONE, "a"), (ONE, "b")}), frozenset())

@@ -1,0 +1,42 @@
+"""How templates see an output, in both dialects."""
+
+from noetl.engine.output import Loop, Output, Status, failed, result, view
+from noetl.engine.reference import Reference
+from noetl.playbook.model import Dialect
+
+PAGE = Output(data=[1], blocks={"http": {"status": 200, "headers": {"a": "b"}}})
+
+
+def test_a_template_sees_every_part_and_the_block_of_the_kind() -> None:
+    seen = view(PAGE, "http", Dialect.CANONICAL)
+    assert (seen["status"], seen["data"], seen["ref"], seen["error"]) == ("ok", [1], None, None)
+    assert seen["http"] == {"status": 200, "headers": {"a": "b"}}
+    assert "result" not in seen
+    assert "loop" not in seen
+
+
+def test_a_loops_output_has_its_counts() -> None:
+    seen = view(Output(loop=Loop(3, 1, 1, 1)), "", Dialect.CANONICAL)
+    assert seen["loop"] == {"total": 3, "succeeded": 1, "failed": 1, "skipped": 1}
+
+
+def test_a_reference_stays_a_reference() -> None:
+    reference = Reference("blob", {"sha256": "1"})
+    assert view(Output(ref=reference), "http", Dialect.CANONICAL)["ref"] is reference
+
+
+def test_v10_sees_the_body_beside_the_status_for_http_only() -> None:
+    seen = view(PAGE, "http", Dialect.V10)
+    assert seen["result"] == {"data": [1], "status_code": 200, "headers": {"a": "b"}}
+    assert result(PAGE, "python") == [1]
+
+
+def test_v10_sees_nulls_where_no_answer_came() -> None:
+    assert result(Output(), "http") == {"data": None, "status_code": None, "headers": None}
+
+
+def test_a_failure_is_an_output() -> None:
+    output = failed("connect", "refused", retryable=True, details={"host": "x"})
+    assert output.status is Status.ERROR
+    seen = view(output, "http", Dialect.CANONICAL)
+    assert seen["error"] == {"kind": "connect", "message": "refused", "retryable": True, "details": {"host": "x"}}

@@ -1,0 +1,78 @@
+"""References are known by their type, and what they stand for is not read by accident."""
+
+import pytest
+from hypothesis import given
+
+from noetl.engine.reference import External, Reference, ReferenceMeta, decode_value, each_value, encode_value
+from noetl.errors import TemplateError
+from noetl.expressions.template import parse
+from tests.engine.generated import as_read, hostile_data
+
+REFERENCE = Reference("blob", {"sha256": "12"}, meta=ReferenceMeta(bytes=70_000, sha256="12"))
+STORED = External(REFERENCE, {"count": 3})
+
+
+@given(hostile_data())
+def test_a_value_comes_back_as_it_was(value: object) -> None:
+    assert as_read(decode_value(encode_value(value))) == as_read(value)
+
+
+@pytest.mark.parametrize("key", ["$noetl", "$$noetl", "$$$noetl"])
+def test_data_may_hold_the_mark_however_it_is_escaped(key: str) -> None:
+    assert encode_value({key: "ref"}) == b'{"$' + key.encode() + b'":"ref"}'
+    assert decode_value(encode_value({key: "ref"})) == {key: "ref"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{{ ref.type }}", "blob"),
+        ("{{ ref.locator.sha256 }}", "12"),
+        ("{{ ref.meta.bytes }}", 70_000),
+        ("{{ ref }}", REFERENCE),
+        ("{{ big }}", STORED),
+        ("{{ big.count }}", 3),
+    ],
+)
+def test_a_template_reads_the_reference_itself_and_passes_the_rest_on_whole(text: str, value: object) -> None:
+    assert parse(text).evaluate({"ref": REFERENCE, "big": STORED}) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ ref.rows }}",
+        "{{ ref[0] }}",
+        "{{ ref + 1 }}",
+        "{{ big.rows }}",
+        "{{ big['rows'] }}",
+        "{{ big[0] }}",
+        "{{ big == 1 }}",
+        "{{ big | length > 1 }}",
+        "{{ 'x' in big }}",
+        "{{ big | list | length }}",
+        "{{ big | map(attribute='x') | list }}",
+    ],
+)
+def test_reading_data_that_is_elsewhere_is_an_error_of_its_own_kind(text: str) -> None:
+    for read in (parse(text).evaluate, parse(text).test):
+        with pytest.raises(TemplateError) as caught:
+            read({"ref": REFERENCE, "big": STORED})
+        assert caught.value.kind == "data_by_reference"
+        assert "resolve" in caught.value.message
+
+
+def test_the_message_says_how_large_the_data_is_and_what_to_do() -> None:
+    with pytest.raises(TemplateError, match=r"70000 bytes.*spec\.result\.select.*kind: resolve"):
+        parse("text {{ big }}").evaluate({"big": STORED})
+
+
+def test_a_reference_has_no_text() -> None:
+    with pytest.raises(TemplateError, match="a reference has no text: pass it on whole"):
+        parse("text {{ ref }}").evaluate({"ref": REFERENCE})
+
+
+def test_what_is_not_changed_is_not_copied() -> None:
+    for value in ({"a": [1, (2,)]}, REFERENCE, STORED, 1):
+        assert each_value(value, lambda item: item) is value
+    assert each_value((1, 2), lambda _item: 3) == (3, 3)
