@@ -39,7 +39,7 @@ DEPTH_MAX = 32
 """The deepest chain of child executions."""
 
 
-UNWORKED_STEPS_MAX = 10_000
+UNWORKED_STEPS_MAX = 1_000
 """The most steps that one transaction may schedule. Only steps without a tool follow each other without end."""
 
 

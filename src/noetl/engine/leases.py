@@ -4,7 +4,7 @@ In flight is what live leases and parked iterations take up, derived each time a
 An epoch is drawn from a store-wide sequence and never comes again, so that only the current holder can report.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -132,6 +132,15 @@ def take_back(work: Work, epoch: int) -> Work:
     rest = tuple(range(lease.next, lease.stop))
     kept = msgspec.structs.replace(lease, stop=lease.next) if lease.running else None
     return _replace(_with(work, lease, kept), returned=_sorted(*work.returned, *rest))
+
+
+def stop(work: Work, started: Collection[int]) -> Work:
+    """The loop stops: only what has started goes out again, to be brought to its end."""
+    for lease in work.leases:
+        work = take_back(work, lease.epoch)
+    returned = tuple(index for index in work.returned if index in started)
+    leases = tuple(lease for lease in work.leases if lease.running)
+    return _replace(work, next=work.count, returned=returned, leases=leases)
 
 
 def expire(work: Work, now: float) -> tuple[Work, tuple[Lease, ...]]:
