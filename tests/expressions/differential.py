@@ -202,6 +202,7 @@ INTENDED: dict[str, str] = {
     "bits": "whole numbers are bounded",
     "expected a list": "in Jinja2 any falsy value passes as an empty list",
     "an element has no": "Jinja2 sorts and groups undefined as long as nothing is compared",
+    "problem: no filter": "what does not exist is found before a run, also where it would not be evaluated",
     "the format has": "a list behind % gives the values of the format",
 }
 """Messages of ours where Jinja2 may give a value."""
@@ -232,6 +233,7 @@ LENIENT = (
     ("attr(", "has no attribute"),
     # A test without an argument may be followed by `if` and `in`.
     (" is ", "TemplateSyntaxError"),
+    (" is ", "'in' is undefined"),
     # A list behind % gives the values of the format.
     (" % ", "format string"),
 )
