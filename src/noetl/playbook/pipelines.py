@@ -27,6 +27,7 @@ from noetl.playbook.model import (
 )
 from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, option, text
+from noetl.playbook.shape import Text
 from noetl.playbook.structure import labelled, sugar_word
 
 SPEC_PARTS = frozenset({"policy", "set", "next_mode", "join", "mode", "max_in_flight", "entry_step"})
@@ -131,25 +132,26 @@ class PipelineReader:
         """
         own = kind.fields if kind is not None else {}
         lifted = own if kind is not None and not kind.is_callee else {}
-        fields: dict[str, object] = {}
+        found = [entry for entry in node.entries if entry.key.text in own and entry.key.text != "name"]
         given: dict[str, object] = {}
-        for entry in node.entries:
-            if entry.key.text in own and entry.key.text != "name":
-                self._field(entry, kind, place, fields)
         for word in ("args", "input"):
             for entry in entries(node, word):
                 if entry.key.text in lifted:
-                    self._field(entry, kind, place, fields)
+                    found.append(entry)
                 else:
                     at = place.at("input").at(entry.key.text)
                     given[entry.key.text] = self.reader.value(entry.value, Site.TASK_INPUT, at)
-        return fields, given
+        return dict(self._field(entry, kind, place) for entry in found if kind is not None), given
 
-    def _field(self, entry: Entry, kind: Kind | None, place: Place, fields: dict[str, object]) -> None:
-        texts, aliases = (kind.texts, kind.aliases) if kind is not None else ((), {})
-        name = aliases.get(entry.key.text, entry.key.text)
-        site = None if entry.key.text in texts else Site.TASK_INPUT
-        fields[name] = self.reader.value(entry.value, site, place.at(name))
+    def _field(self, entry: Entry, kind: Kind, place: Place) -> tuple[str, object]:
+        """A field under its first name. Text that was written like a number stays as written: `version: 1.10`."""
+        key = entry.key.text
+        name = kind.aliases.get(key, key)
+        value = self.reader.value(entry.value, None if key in kind.texts else Site.TASK_INPUT, place.at(name))
+        type_ = kind.fields[key].type
+        if isinstance(type_, Text) and type_.lenient and isinstance(entry.value, Scalar) and value is not None:
+            return name, entry.value.text
+        return name, value
 
     def knobs(self, spec: Mapping | None, place: Place) -> dict[str, object]:
         """The layered part of a `spec`. Only `result.select` holds templates."""
