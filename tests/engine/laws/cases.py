@@ -1,0 +1,90 @@
+"""What one run is made of: a playbook as text, the playbooks it may call, and the seed of everything that happens."""
+
+import msgspec
+from hypothesis import strategies as st
+
+from noetl.playbook.compile import compile_playbook
+from noetl.playbook.model import FailureMode, LoopMode, Playbook, RouteMode, Step
+from tests.engine.laws.leading import led_on
+from tests.generators.choices import Choices, Drawn, Seeded, Simplest, happens
+from tests.generators.playbooks import playbook
+from tests.generators.settings import Features
+from tests.generators.writer import to_yaml
+from tests.generators.yaml_text import yaml_text
+from tests.playbook.migrate.dialects import Age, aged, canonical
+
+CALLABLE = Features(steps_max=2, tasks_max=2, kinds=("noop", "python", "http"), cycles=False, nesting_max=1)
+CALLEES = 3
+
+
+class Case(msgspec.Struct, frozen=True):
+    """`seed` decides outcomes and the order of things; the same case always goes the same way."""
+
+    text: str
+    callees: tuple[str, ...]
+    seed: int
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    return _case(Drawn(draw), draw(st.integers(0, 2**32)))
+
+
+def case(number: int) -> Case:
+    """The same without Hypothesis, for campaigns."""
+    return _case(Seeded(number), number)
+
+
+def _case(choices: Choices, seed: int) -> Case:
+    features = Features(cycles=happens(choices, 4))
+    callees = tuple(to_yaml(playbook(choices, CALLABLE)) for _ in range(choices.number(1, CALLEES)))
+    return Case(to_yaml(led_on(playbook(choices, features), choices)), callees, seed)
+
+
+@st.composite
+def one_branch_cases(draw: st.DrawFn) -> Case:
+    return _one_branch_case(Drawn(draw), draw(st.integers(0, 2**32)))
+
+
+def one_branch_case(number: int) -> Case:
+    return _one_branch_case(Seeded(number), number)
+
+
+def _one_branch_case(choices: Choices, seed: int) -> Case:
+    """Nothing runs beside anything else but iterations of parallel loops, and nothing depends on the time."""
+    found = led_on(playbook(choices, Features(cycles=False)), choices)
+    steps = tuple(_one_branch(step) for step in found.workflow)
+    return Case(to_yaml(msgspec.structs.replace(found, workflow=steps)), (), seed)
+
+
+def _one_branch(step: Step) -> Step:
+    loop = step.loop
+    if loop is not None:
+        loop = msgspec.structs.replace(loop, mode=LoopMode.PARALLEL)
+    return msgspec.structs.replace(
+        step,
+        next=msgspec.structs.replace(step.next, mode=RouteMode.EXCLUSIVE),
+        failure=FailureMode.BEST_EFFORT,
+        timeout_s=None,
+        deadline_s=None,
+        loop=loop,
+    )
+
+
+@st.composite
+def dialect_cases(draw: st.DrawFn) -> tuple[Case, Case]:
+    return dialect_case(draw(st.integers(0, 2**32)))
+
+
+def dialect_case(number: int) -> tuple[Case, Case]:
+    """The same playbook as it is written today and in v10, with the same outcomes in the same order."""
+    choices = Seeded(number)
+    found = canonical(led_on(playbook(choices, Features(cycles=False)), choices), choices)
+    older = aged(found, choices, Age.V10)
+    return Case(yaml_text(found, Simplest()), (), number), Case(yaml_text(older, Simplest()), (), number)
+
+
+def compiled(text: str) -> Playbook:
+    compilation = compile_playbook(text, "generated.yaml")
+    assert compilation.playbook is not None, (text, compilation.diagnostics)
+    return compilation.playbook

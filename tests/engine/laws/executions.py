@@ -1,0 +1,124 @@
+"""One execution as a store keeps it: its log as bytes, its state, a replica folded from the bytes, and its rows.
+
+Every transaction is judged here, so that no law has to be asked for.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from noetl.engine import events as e
+from noetl.engine import leases
+from noetl.engine.codec import decode, encode
+from noetl.engine.commands import Command, EndWait, ExpireStep, Rejection
+from noetl.engine.decide import Surroundings, decide, transact
+from noetl.engine.effects import ClearTimers, Effect, EndAll, EndWork, OfferWork, SetTimer, effects
+from noetl.engine.envelope import Event, stamp
+from noetl.engine.evolve import evolve
+from noetl.engine.program import Program
+from noetl.engine.state import State, empty
+from tests.engine.driver import Stored
+from tests.engine.laws.monitor import Monitor
+
+Row = tuple[str, e.Path]
+"""The step run and the path of the loop; the path is empty for a pipeline without a loop."""
+
+
+class Execution:
+    def __init__(self, execution_id: str, program: Program) -> None:
+        self.program = program
+        self.state: State = empty(execution_id)
+        self.replica: State = empty(execution_id)
+        self.log: list[bytes] = []
+        self.facts: list[e.Fact] = []
+        self.monitor = Monitor()
+        self.work: dict[Row, leases.Work] = {}
+        self.timers: dict[str, SetTimer] = {}
+
+    def send(self, command: Command, now: float) -> Rejection | list[Effect]:
+        """One transaction: the facts are stored as bytes and their effects carried out, or nothing changes."""
+        before = frozen(self.state)
+        asked = frozen(command)
+        first = decide(self.program, self.state, command)
+        again = decide(self.program, self.state, command)
+        assert frozen(first) == frozen(again), "decide answered differently the second time"
+        assert frozen(self.state) == before, "decide changed the state"
+        answer = transact(self.program, self.state, command, Surroundings(now, Stored()))
+        assert frozen(command) == asked, "transact changed the command"
+        if isinstance(answer, Rejection):
+            assert frozen(first) == frozen(answer)
+            assert frozen(self.state) == before, f"a refused command changed the state: {answer}"
+            return answer
+        assert frozen(answer[: len(first)]) == frozen(first) if not isinstance(first, Rejection) else False
+        return self._append(answer, now)
+
+    def _append(self, facts: Sequence[e.Fact], now: float) -> list[Effect]:
+        parent = self.state.parent.execution_id if self.state.parent is not None else None
+        events = stamp(
+            facts, execution_id=self.state.execution_id, after=len(self.facts), timestamp=1e9 + now, parent=parent
+        )
+        found: list[Effect] = []
+        for event in events:
+            self.facts.append(event.fact)
+            self.log.append(encode(event))
+            self.monitor.see(event.fact)
+            self._replay(self.log[-1])
+            found.extend(effects(self.program, self.state, event.fact, now))
+        assert frozen(self.state) == frozen(self.replica), "the log does not fold to the live state"
+        self.monitor.agree(self.state)
+        for effect in found:
+            self._carry_out(effect)
+        return found
+
+    def _replay(self, stored: bytes) -> None:
+        event = decode(stored)
+        assert isinstance(event, Event), event
+        evolve(self.program, self.replica, event.fact)
+
+    def _carry_out(self, effect: Effect) -> None:
+        match effect:
+            case OfferWork():
+                self._offer(effect)
+            case EndWork():
+                self._end(effect)
+            case SetTimer():
+                self.timers[effect.timer_id] = effect
+            case ClearTimers():
+                over = [key for key, timer in self.timers.items() if is_under(timer.command, effect)]
+                self.timers = {key: timer for key, timer in self.timers.items() if key not in over}
+            case EndAll():
+                self.work.clear()
+                self.timers.clear()
+            case _:
+                pass
+
+    def _end(self, effect: EndWork) -> None:
+        """What is inside is over, and an iteration that the server ended goes out no more."""
+        run, path = effect.step_run_id, effect.path
+        self.work = {row: work for row, work in self.work.items() if row[0] != run or row[1][: len(path)] != path}
+        outer = (run, path[:-1])
+        if path and outer in self.work:
+            work = leases.drop(self.work[outer], path[-1])
+            self.work[outer] = msgspec.structs.replace(work, parked=work.parked - {path[-1]})
+
+    def _offer(self, effect: OfferWork) -> None:
+        row = (effect.step_run_id, effect.path)
+        if effect.count is not None:
+            self.work[row] = leases.Work(effect.count, effect.slots)
+        elif effect.path:
+            outer = (effect.step_run_id, effect.path[:-1])
+            self.work[outer] = leases.wake(self.work[outer], effect.path[-1])
+        elif row in self.work:
+            self.work[row] = leases.wake(self.work[row], 0)
+        else:
+            self.work[row] = leases.Work(1, 1)
+
+
+def is_under(command: EndWait | ExpireStep, effect: ClearTimers) -> bool:
+    path = command.path if isinstance(command, EndWait) else ()
+    return command.step_run_id == effect.step_run_id and path[: len(effect.path)] == effect.path
+
+
+def frozen(value: object) -> bytes:
+    """Something that can be compared later, whatever happens to the value."""
+    return msgspec.json.encode(value, enc_hook=str)

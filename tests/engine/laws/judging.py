@@ -1,0 +1,94 @@
+"""The laws that compare whole runs. Each takes a case and raises when it is broken, showing playbook and log."""
+
+import msgspec
+
+from noetl.engine import events as e
+from noetl.engine.codec import decode
+from noetl.engine.envelope import Event
+from noetl.engine.evolve import evolve, fold
+from noetl.engine.snapshot import decode_snapshot, encode_snapshot
+from noetl.engine.state import empty
+from tests.engine.laws.cases import Case
+from tests.engine.laws.executions import Execution, frozen
+from tests.engine.laws.world import NO_TROUBLE, ROOT, TROUBLE, Trouble, World, history
+from tests.engine.logs import compact
+
+ORDERS = 3
+UNLIKE = frozenset({"digest", "message", "details"})
+"""What differs between the spellings of one playbook: its digest, and texts that quote it."""
+
+
+def ends(case: Case) -> World:
+    return ran(case)
+
+
+def is_repeatable(case: Case) -> None:
+    assert history(ran(case)) == history(ran(case)), case.text
+
+
+def snapshots_agree(case: Case) -> None:
+    """At every event: the state as bytes and back, and then the rest of the log."""
+    for execution in ran(case).executions.values():
+        facts = stored_facts(execution)
+        whole = frozen(fold(execution.program, execution.state.execution_id, facts))
+        state = empty(execution.state.execution_id)
+        for at, fact in enumerate(facts, 1):
+            evolve(execution.program, state, fact)
+            if at % 7 and at < len(facts) - 7:
+                continue
+            before = encode_snapshot(state)
+            restored = decode_snapshot(before)
+            assert restored is not None
+            assert encode_snapshot(restored) == before, shown(case, execution)
+            folded = fold(execution.program, execution.state.execution_id, facts[at:], restored)
+            assert frozen(folded) == whole, shown(case, execution)
+
+
+def is_independent_of_order(case: Case) -> None:
+    """Tools answer by the id of the run alone, so only the order of things differs between these worlds."""
+    worlds = [ran(case, NO_TROUBLE, order) for order in range(ORDERS)]
+    first, *others = (result(world.root) for world in worlds)
+    for world, other in zip(worlds[1:], others, strict=True):
+        assert other == first, "\n".join((shown(case, worlds[0].root), "another order:", compact(world.root.facts)))
+
+
+def result(execution: Execution) -> tuple[object, ...]:
+    state = execution.state
+    return state.status, frozen(state.ctx), frozen(state.output), state.error, frozen(state.outputs)
+
+
+def spellings_agree(today: Case, older: Case) -> None:
+    one, other = ran(today, NO_TROUBLE), ran(older, NO_TROUBLE)
+    facts = [alike(execution.facts) for execution in (one.root, other.root)]
+    assert facts[0] == facts[1], "\n".join((shown(today, one.root), "the older spelling:", shown(older, other.root)))
+
+
+def alike(facts: list[e.Fact]) -> list[object]:
+    return [_alike(msgspec.to_builtins(fact)) for fact in facts]
+
+
+def _alike(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _alike(inner) for key, inner in value.items() if key not in UNLIKE}
+    return [_alike(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def ran(case: Case, trouble: Trouble = TROUBLE, order: int = 0) -> World:
+    world = World(case, trouble, order)
+    try:
+        return world.run()
+    except AssertionError as broken:
+        raise AssertionError(
+            "\n".join((str(broken), *(shown(case, each) for each in world.executions.values())))
+        ) from broken
+
+
+def shown(case: Case, execution: Execution) -> str:
+    head = f"seed {case.seed}, execution {execution.state.execution_id}"
+    text = case.text if execution.state.execution_id == ROOT else "(a child)"
+    return "\n".join((head, text, compact(execution.facts)))
+
+
+def stored_facts(execution: Execution) -> list[e.Fact]:
+    events = [decode(line) for line in execution.log]
+    return [event.fact for event in events if isinstance(event, Event)]
