@@ -3,7 +3,7 @@
 Comments and line ends belong to the text, not to the tree, so everything here works on offsets.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.lines import BYTE_ORDER_MARK
@@ -50,6 +50,12 @@ def below(text: str, end: int) -> int:
 def rest_of_line(text: str, end: int) -> str:
     """What stands behind something on its line: nothing, or a comment with the blanks before it."""
     return "" if text[end - 1 : end] in ("\n", "\r") else text[end : line_end(text, end)].rstrip()
+
+
+def comment_behind(text: str, end: int) -> list[str]:
+    """The comment behind something on its line, if there is one."""
+    found = rest_of_line(text, end).strip()
+    return [found] if found else []
 
 
 def line_starts(text: str, start: int, end: int) -> Iterator[int]:
@@ -153,13 +159,22 @@ def comments_above(text: str, entry: Entry) -> tuple[int, list[str]]:
 
 
 def cut_line_entry(text: str, entry: Entry, mapping: Mapping) -> Edit | None:
-    """Takes an entry out of a block mapping that has others; None where it shares its first line with a dash."""
+    """Takes an entry out of a block mapping, its line's comment too; None where a dash would be left with nothing."""
     start = line_start(text, entry.key.start)
-    if text[start : entry.key.start].strip(" "):
-        following = next((other for other in mapping.entries if other.key.start > entry.key.start), None)
-        gap = text[entry.end : following.key.start] if following is not None else "#"
-        return None if "#" in gap or following is None else Edit(entry.key.start, following.key.start, "")
-    return cut_lines(text, start, below(text, entry.end))
+    if not text[start : entry.key.start].strip(" "):
+        return cut_lines(text, start, below(text, entry.end))
+    following = next((other for other in mapping.entries if other.key.start > entry.key.start), None)
+    if following is None:
+        return None
+    between = text[below(text, entry.end) : following.key.start].splitlines()
+    kept = [line.strip() for line in between if line.strip()]
+    return Edit(entry.key.start, following.key.start, beside_dash(text, entry, kept))
+
+
+def beside_dash(text: str, entry: Entry, comments: Iterable[str]) -> str:
+    """Comments that stand between a dash and its first key, instead of an entry."""
+    pad = newline(text) + " " * column(text, entry.key.start)
+    return "".join(comment + pad for comment in comments)
 
 
 def cut_lines(text: str, start: int, end: int) -> Edit:
@@ -173,8 +188,10 @@ def _is_blank(text: str, at: int) -> bool:
 
 
 def cut_flow_entry(text: str, entry: Entry, mapping: Mapping) -> Edit | None:
-    """Takes an entry out of a flow mapping that has others; None where a comment would go with it."""
+    """Takes an entry out of a flow mapping; None where nothing would be left, or a comment would go with it."""
     at = mapping.entries.index(entry)
+    if len(mapping.entries) == 1:
+        return None
     if at + 1 < len(mapping.entries):
         start, end = entry.key.start, mapping.entries[at + 1].key.start
         gap = text[entry.end : end]

@@ -156,7 +156,7 @@ def entry_end(text: str, entry: Entry) -> int:
 def cut_entry(text: str, entry: Entry, owner: Mapping) -> Edit:
     found = cut(text, entry, owner)
     if found is None:
-        raise Untranslatable("it shares a line or a bracket with a comment; move the comment first")
+        raise Untranslatable("it stands there alone, or shares a bracket with a comment; take it out by hand")
     return found
 
 

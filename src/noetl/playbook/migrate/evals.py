@@ -20,7 +20,7 @@ from noetl.playbook.migrate.blocks import (
 )
 from noetl.playbook.migrate.compose import New, cut_entry, flow_text, item_lines, replace_entry, tail
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, rename_key
-from noetl.playbook.migrate.walk import arcs, policies, steps, tasks
+from noetl.playbook.migrate.walk import arcs, rules, steps, tasks
 from noetl.playbook.nodes import Entry, Mapping, Scalar, Sequence
 from noetl.playbook.reading import mapping, mappings
 
@@ -192,8 +192,7 @@ def rewrite_exprs(document: Document) -> Iterator[Rewrite]:
 
 
 def _guarded(root: Mapping) -> Iterator[Mapping]:
-    for rule, _ in policies(root):
-        yield rule
+    yield from rules(root)
     for step in steps(root):
         yield from arcs(step)
         yield from mappings(mapping(mapping(mapping(step, "spec"), "policy"), "admit"), "rules")

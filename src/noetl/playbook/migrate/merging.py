@@ -1,7 +1,15 @@
 """Two mappings that become one: the entries of the first go below those of the second, as they were written."""
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.migrate.blocks import below, column, insert_lines, is_inline, line_end, line_start, moved_lines
+from noetl.playbook.migrate.blocks import (
+    below,
+    column,
+    comment_behind,
+    insert_lines,
+    is_inline,
+    line_start,
+    moved_lines,
+)
 from noetl.playbook.migrate.compose import comments, cut_entry, entry_end
 from noetl.playbook.migrate.rewrite import Untranslatable
 from noetl.playbook.nodes import Entry, Mapping
@@ -40,7 +48,7 @@ def _comments(text: str, owner: Mapping, moved: Entry, source: Mapping) -> list[
     if not source.flow:
         return above
     inside = comments(text, source.start, source.end, source)
-    behind = [] if owner.flow else comments(text, moved.end, line_end(text, moved.end), moved.key)
+    behind = [] if owner.flow else comment_behind(text, moved.end)
     return [*above, *inside, *behind]
 
 

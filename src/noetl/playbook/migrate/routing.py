@@ -7,12 +7,13 @@ from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import (
     INDENT,
     below,
+    beside_dash,
     colon,
     column,
+    comment_behind,
     holds,
     insert_lines,
     is_inline,
-    line_end,
     line_start,
     next_line,
     shift,
@@ -104,10 +105,10 @@ def _taken(text: str, step: Mapping, holder: Entry, spec: Mapping, entry: Entry,
 
     Comments between the two stay, and where `keep` says so also that behind the mode.
     """
-    own = comments(text, entry.end, line_end(text, entry.end), entry.key) if keep and not spec.flow else []
+    own = comment_behind(text, entry.end) if keep and not spec.flow else []
     if len(spec.entries) > 1:
         return _cut(text, spec, entry, own)
-    behind = comments(text, holder.end, line_end(text, holder.end), holder.key) if spec.flow and not step.flow else []
+    behind = comment_behind(text, holder.end) if spec.flow and not step.flow else []
     return _cut(text, step, holder, [*comments(text, holder.key.end, entry.key.start, holder.key), *own, *behind])
 
 
@@ -115,8 +116,10 @@ def _cut(text: str, owner: Mapping, entry: Entry, kept: list[str]) -> list[Edit]
     edit = cut_entry(text, entry, owner)
     if not kept:
         return [edit]
+    if owner.flow:
+        raise Untranslatable("it shares a bracket with a comment; move the comment first")
     start = line_start(text, entry.key.start)
-    if owner.flow or edit.start != start:
-        raise Untranslatable("it shares a line or a bracket with a comment; move the comment first")
+    if edit.start != start:
+        return [Edit(edit.start, edit.end, beside_dash(text, entry, kept) + edit.text)]
     pad = " " * column(text, entry.key.start)
     return [edit, insert_lines(text, start, [pad + comment for comment in kept])]

@@ -71,8 +71,8 @@ def _sugar_tasks(item: Mapping, word: str, owner: Mapping) -> Iterator[TaskNode]
         yield from _tasks_in(child(branch.get("else"), "tool"), owner)
 
 
-def policies(root: Mapping) -> Iterator[tuple[Mapping, str]]:
-    """Every rule of a task's policy, and the word it stands under: `rules` or `before`."""
+def rules(root: Mapping) -> Iterator[Mapping]:
+    """Every rule of every task's policy."""
     seen: set[int] = set()
     for task in tasks(root):
         policy = mapping(mapping(task.body, "spec"), "policy")
@@ -80,12 +80,12 @@ def policies(root: Mapping) -> Iterator[tuple[Mapping, str]]:
             for rule in mappings(policy, word):
                 if rule.start not in seen:
                     seen.add(rule.start)
-                    yield rule, word
+                    yield rule
 
 
 def thens(root: Mapping) -> Iterator[Mapping]:
     """What the rules of task policies say: each `then`, also that of an `else`."""
-    for rule, _ in policies(root):
+    for rule in rules(root):
         for holder in (rule, mapping(rule, "else")):
             then = mapping(holder, "then")
             if then is not None:
