@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
+from weakref import ref
 
 from noetl.errors import TemplateError
 from noetl.expressions.blocks import PROBLEMS_MAX, Reader
@@ -14,8 +15,8 @@ from noetl.expressions.syntax import Attribute, Body, Const, Expression, Item, O
 
 __all__ = ["NOT_CONSTANT", "NameUse", "Problem", "Readable", "Segment", "Template", "is_template", "parse"]
 
-PARSED_MAX = 4096
-"""Templates kept parsed. The same text is the same template wherever it stands."""
+PARSED_MAX = 16_384
+"""Templates kept parsed beyond those in use. The same text is the same template wherever it stands."""
 
 
 class _NotConstant:
@@ -27,6 +28,8 @@ class _NotConstant:
 
 NOT_CONSTANT = _NotConstant()
 _UNKNOWN = object()
+_in_use: "dict[str, ref[Template]]" = {}
+"""So that the templates of a playbook with very many are found again, and not parsed again, while it is compiled."""
 
 
 def is_template(text: str) -> bool:
@@ -38,6 +41,7 @@ class Template:
     """A parsed text. It is compiled when it is first evaluated."""
 
     __slots__ = (
+        "__weakref__",
         "text",
         "problems",
         "is_single",
@@ -126,7 +130,12 @@ class Template:
 @lru_cache(maxsize=PARSED_MAX)
 def parse(text: str) -> Template:
     """The template of a text. It never raises: what is wrong stands in `problems`."""
-    return Template(text)
+    known = _in_use.get(text)
+    template = known() if known is not None else None
+    if template is None:
+        template = Template(text)
+        _in_use[text] = ref(template, lambda _: _in_use.pop(text, None))
+    return template
 
 
 def _position(problem: Problem) -> tuple[int, int]:

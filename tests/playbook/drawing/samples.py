@@ -130,9 +130,13 @@ def hostile() -> Playbook:
 
 def nightly_import() -> Playbook:
     """Thirty steps: a nightly import with fan-outs, loops, retries by routing, approval and error handling."""
+    return playbook("nightly_import", *_planned(), *_staged(), *_published())
+
+
+def _planned() -> tuple[Step, ...]:
+    """The sources are checked and the import is planned."""
     up, to = Arc, exclusive
-    return playbook(
-        "nightly_import",
+    return (
         Step("start", desc="Read the schedule", tool=tasks("noop"), next=to("load_config")),
         Step("load_config", tool=tasks("postgres"), next=to("check_sources", up("fail_config", FAILED))),
         Step("fail_config", desc="Configuration is broken", tool=tasks("http"), next=to("notify")),
@@ -163,6 +167,13 @@ def nightly_import() -> Playbook:
         Step(
             "orders_check", tool=tasks("duckdb"), next=to(up("quarantine", "{{ output.data.bad_rows > 100 }}"), "merge")
         ),
+    )
+
+
+def _staged() -> tuple[Step, ...]:
+    """Customers and products are fetched and staged; what is bad is set aside."""
+    up, to = Arc, exclusive
+    return (
         Step("customers", tool=tasks("http"), next=to("customers_dedupe")),
         Step("customers_dedupe", tool=tasks("duckdb", "python"), next=to("customers_stage")),
         Step("customers_stage", tool=tasks("postgres"), next=to("merge", up("quarantine", FAILED))),
@@ -182,6 +193,13 @@ def nightly_import() -> Playbook:
         Step("audit_start", tool=tasks("postgres"), next=to("merge")),
         Step("quarantine", desc="Set bad rows aside", tool=tasks("postgres"), next=to("ask_owner")),
         Step("ask_owner", tool=tasks("playbook"), next=to(up("merge", "{{ output.data.approved }}"), "notify")),
+    )
+
+
+def _published() -> tuple[Step, ...]:
+    """All is merged, judged and published."""
+    up, to = Arc, exclusive
+    return (
         Step("merge", join=Join.ALL, tool=tasks("postgres"), next=to("refresh_views", up("rollback", FAILED))),
         Step("rollback", tool=tasks("postgres"), next=to(up("notify", "{{ true }}"))),
         Step("refresh_views", tool=tasks("postgres"), next=to("quality")),
