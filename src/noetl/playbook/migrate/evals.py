@@ -19,7 +19,7 @@ from noetl.playbook.migrate.blocks import (
     shift,
 )
 from noetl.playbook.migrate.compose import New, cut_entry, flow_text, item_lines, replace_entry, tail
-from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, rename_key
+from noetl.playbook.migrate.rewrite import UNTOLD, Rewrite, Untranslatable, attempt, rename_key
 from noetl.playbook.migrate.walk import arcs, rules, steps, tasks
 from noetl.playbook.nodes import Entry, Mapping, Scalar, Sequence
 from noetl.playbook.reading import mapping, mappings
@@ -48,7 +48,7 @@ def rewrite_eval_entries(document: Document) -> Iterator[Rewrite]:
     for task in tasks(document.root):
         entry = task.body.entry("eval")
         if entry is not None and (edits := _attempted(text, entry, task.body)):
-            yield Rewrite(CODE, entry.key.span, "gave the entries of `eval` a `when` and a `then`", tuple(edits))
+            yield Rewrite(CODE, entry.key.span, UNTOLD, tuple(edits))
 
 
 def _attempted(text: str, entry: Entry, body: Mapping) -> list[Edit]:

@@ -17,7 +17,7 @@ from noetl.playbook.migrate.labels import rewrite_labels
 from noetl.playbook.migrate.pipes import rewrite_pipes
 from noetl.playbook.migrate.previous import rewrite_previous
 from noetl.playbook.migrate.retries import rewrite_retries
-from noetl.playbook.migrate.rewrite import Pass, Rewrite
+from noetl.playbook.migrate.rewrite import UNTOLD, Pass, Rewrite
 from noetl.playbook.migrate.routing import rewrite_modes, rewrite_next_lists
 from noetl.playbook.migrate.sets import rewrite_set_vars, rewrite_sets
 from noetl.playbook.migrate.sinks import rewrite_sinks
@@ -201,10 +201,13 @@ class Run:
         document = read_document(result.text, self.document.vocabulary) if result.text != self.text else None
         if document is None:
             return False
-        self.applied.extend(Change(done_.code, self.history.original(done_.span), done_.what) for done_ in done)
+        self.applied.extend(self._change(rewrite) for rewrite in done if rewrite.what != UNTOLD)
         self.history.advance(result.text, [edit for rewrite in done for edit in rewrite.edits])
         self.document = document
         return True
+
+    def _change(self, rewrite: Rewrite) -> Change:
+        return Change(rewrite.code, self.history.original(rewrite.span), rewrite.what)
 
     def _thawed(self, rewrite: Rewrite) -> Rewrite:
         """The rewrite, unless it touches what is to stay as it is."""

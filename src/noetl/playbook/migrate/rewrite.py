@@ -12,6 +12,10 @@ from noetl.playbook.nodes import Entry, Scalar, Style
 P = ParamSpec("P")
 
 
+UNTOLD = ""
+"""What a rewrite says that only prepares another one."""
+
+
 class Rewrite(msgspec.Struct, frozen=True):
     """`code` names the rule that speaks of the word. Without edits, `reason` says why it is left as it is."""
 
