@@ -227,7 +227,7 @@ class Driver:
             return True
         cursor = loop.live[path[-1]].cursor if loop is not None else run.cursor
         assert cursor is not None
-        given = self.given(run, path)
+        cursor, given = self.in_hand(cursor), self.given(run, path)
         match next_move(self.program, cursor, given, now=self.now, draw=0.5):
             case Record(facts, not_before):
                 self.clock.now = max(self.now, not_before or 0.0)
@@ -239,6 +239,10 @@ class Driver:
             case Await():
                 return False
         return True
+
+    def in_hand(self, cursor: cursors.Cursor) -> cursors.Cursor:
+        """The cursor as a worker has it, with all data that is stored elsewhere."""
+        return cursor
 
     def given(self, run: StepRun, path: e.Path) -> Given:
         return Given(

@@ -68,7 +68,11 @@ workflow:
       loop:
         in: "{{{{ iter.city }}}}"
         iterator: hotel
-    tool: {{ kind: python, code: x, input: {{ hotel: "{{{{ iter.hotel }}}}" }}, set: {{ step.last: "{{{{ iter.hotel }}}}" }} }}
+    tool:
+      kind: python
+      code: x
+      input: {{ hotel: "{{{{ iter.hotel }}}}" }}
+      set: {{ step.last: "{{{{ iter.hotel }}}}" }}
 """
 
 BLOCKS = f"""{HEAD}
@@ -97,7 +101,11 @@ workbook:
   twice:
     loop: {{ in: [1, 2], iterator: number }}
     tool:
-      - {{ name: add, kind: python, code: x, input: {{ n: "{{{{ iter.number }}}}" }}, set: {{ ctx.added: "{{{{ output.data }}}}" }} }}
+      - name: add
+        kind: python
+        code: x
+        input: {{ n: "{{{{ iter.number }}}}" }}
+        set: {{ ctx.added: "{{{{ output.data }}}}" }}
   once:
     tool:
       - {{ name: single, kind: python, code: x, set: {{ ctx.single: "{{{{ output.data }}}}" }} }}

@@ -8,6 +8,7 @@ from noetl.engine.envelope import Event, stamp
 from noetl.engine.output import Output, failed
 from noetl.engine.rerun import Cut, rerun
 from noetl.engine.tree import Counts, Kind, Node, Page, State, tree
+from noetl.playbook.model import Directive, LoopMode
 from tests.engine import playbooks
 from tests.engine.driver import Driver
 from tests.engine.test_snapshot import Tool
@@ -125,7 +126,7 @@ def loop_log(count: int) -> list[Event]:
         e.ExecutionRequested("demo", "d"),
         e.WorkflowStarted("a"),
         e.StepScheduled("a#1", "a"),
-        e.LoopStarted("a#1", (), count, list(range(count)), e.LoopMode.PARALLEL, 10),
+        e.LoopStarted("a#1", (), count, list(range(count)), LoopMode.PARALLEL, 10),
         e.StepStarted("a#1"),
     ]
     for index in range(count):
@@ -137,8 +138,8 @@ def loop_log(count: int) -> list[Event]:
             e.TaskWaiting("a#1", (index,), id_, is_over=True),
             e.IterationStarted("a#1", (index,), call=id_),
             e.IterationDone("a#1", (index,), Output(), call=id_),
-            e.TaskDone("a#1", (index,), id_, "t", 1, Output(), e.Directive.CONTINUE, 1),
-            e.TaskDone("a#1", (index,), f"a#1[{index}].u/1", "u", 0, Output(), e.Directive.SKIP, 2, ran=False),
+            e.TaskDone("a#1", (index,), id_, "t", 1, Output(), Directive.CONTINUE, 1),
+            e.TaskDone("a#1", (index,), f"a#1[{index}].u/1", "u", 0, Output(), Directive.SKIP, 2, ran=False),
             e.IterationDone("a#1", (index,), Output()) if index % 3 else e.IterationFailed("a#1", (index,), Output()),
         ]
     return stamp(facts, execution_id="x", after=0, timestamp=1.0, parent=None)
@@ -166,12 +167,23 @@ def test_a_page_may_be_that_of_an_inner_loop() -> None:
     assert shown == ["x", "cities#1", "cities#1[0]", "cities#1[0,1]", "cities#1[0,1].cities_task/1"]
 
 
+def test_a_block_with_a_loop_in_a_loop_is_shown_by_the_page_too() -> None:
+    call = "a#1.c/1"
+    started, done = e.IterationStarted("a#1", (), call), e.IterationDone("a#1", (), Output(), call=call)
+    once: list[e.Fact] = [started, started, done, started, done, done]
+    facts: list[e.Fact] = [e.StepScheduled("a#1", "a"), e.TaskStarted("a#1", (), call, "c", 1, call), *once, *once]
+    events = stamp(facts, execution_id="x", after=0, timestamp=1.0, parent=None)
+    inside = ["a#1.c/1[0]", "a#1.c/1[0,0]", "a#1.c/1[0,1]", "a#1.c/1[1]", "a#1.c/1[1,0]", "a#1.c/1[1,1]"]
+    assert ids(tree("x", events))[3:] == inside
+    assert ids(tree("x", events, Page(size=1)))[3:] == inside[:2]
+
+
 def test_loops_inside_what_is_not_shown_are_not_kept() -> None:
     facts: list[e.Fact] = [
         e.StepScheduled("a#1", "a"),
-        e.LoopStarted("a#1", (), 2, [1, 2], e.LoopMode.PARALLEL, 1),
+        e.LoopStarted("a#1", (), 2, [1, 2], LoopMode.PARALLEL, 1),
         e.IterationStarted("a#1", (1,)),
-        e.LoopStarted("a#1", (1,), 1, [1], e.LoopMode.PARALLEL, 1),
+        e.LoopStarted("a#1", (1,), 1, [1], LoopMode.PARALLEL, 1),
         e.IterationStarted("a#1", (1, 0)),
         e.IterationDone("a#1", (1, 0), Output()),
     ]
@@ -194,6 +206,16 @@ def test_a_rerun_counts_the_iterations_it_keeps() -> None:
     assert [child.id for child in step.children] == ["cities#2[0]"]
 
 
+def test_a_log_without_its_beginning_still_gives_a_tree() -> None:
+    facts: list[e.Fact] = [
+        e.StepStarted("a#1"),
+        e.LoopStarted("a#1", (), 1, [1], LoopMode.PARALLEL, 1),
+        e.TaskWaiting("a#1", (), "a#1.t/1", is_over=True),
+        e.StepDone("a#1", Output()),
+    ]
+    assert ids(tree("x", stamp(facts, execution_id="x", after=9, timestamp=1.0, parent=None))) == ["x"]
+
+
 def test_times_are_those_of_the_events() -> None:
     root = tree("x", Driver(playbooks.FAN, Tool()).run().events)
     assert root.started_at is not None
@@ -204,15 +226,15 @@ def test_times_are_those_of_the_events() -> None:
 @pytest.mark.parametrize(
     ("directive", "output", "ran", "status"),
     [
-        (e.Directive.RETRY, failed("connect", "no"), True, State.RETRIED),
-        (e.Directive.SKIP, Output(), True, State.SKIPPED),
-        (e.Directive.JUMP, Output(), False, State.SKIPPED),
-        (e.Directive.FAIL, failed("failed", "told"), False, State.FAILED),
-        (e.Directive.CONTINUE, failed("connect", "no"), True, State.FAILED),
-        (e.Directive.BREAK, Output(), True, State.DONE),
+        (Directive.RETRY, failed("connect", "no"), True, State.RETRIED),
+        (Directive.SKIP, Output(), True, State.SKIPPED),
+        (Directive.JUMP, Output(), False, State.SKIPPED),
+        (Directive.FAIL, failed("failed", "told"), False, State.FAILED),
+        (Directive.CONTINUE, failed("connect", "no"), True, State.FAILED),
+        (Directive.BREAK, Output(), True, State.DONE),
     ],
 )
-def test_a_task_run_shows_how_it_ended(directive: e.Directive, output: Output, ran: bool, status: State) -> None:
+def test_a_task_run_shows_how_it_ended(directive: Directive, output: Output, ran: bool, status: State) -> None:
     facts: list[e.Fact] = [e.StepScheduled("a#1", "a")]
     if ran:
         facts.append(e.TaskStarted("a#1", (), "a#1.t/1", "t", 1, "a#1.t/1"))

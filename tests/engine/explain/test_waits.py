@@ -1,5 +1,7 @@
 """What a live execution is waiting for."""
 
+import pytest
+
 from noetl.engine import events as e
 from noetl.engine.commands import Report
 from noetl.engine.explain import waits
@@ -73,6 +75,13 @@ def test_a_token_that_is_not_admitted_waits_for_a_change() -> None:
 
 def test_an_execution_that_has_ended_waits_for_nothing() -> None:
     assert found(Driver(playbooks.FAN).run()) == ()
+
+
+@pytest.mark.parametrize("text", [playbooks.PAGES, playbooks.NESTED, playbooks.BLOCKS, playbooks.FAN, playbooks.DOORS])
+def test_at_every_event_there_is_an_answer(text: str) -> None:
+    driver = Driver(text, Tool()).run()
+    for cut in range(len(driver.events) + 1):
+        assert all(wait.text for wait in explain_waits(driver.program, "x", driver.events[:cut]))
 
 
 def test_a_join_that_none_can_reach_any_more_waits_for_its_turn() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
+from typing import assert_never
 
 import msgspec
 
@@ -119,3 +120,5 @@ def _reason(arc: ArcExplained) -> str:
             return f"could not be decided: {words} raised: {arc.error}"
         case Verdict.UNDECIDED:
             return "was not decided: the guard of another arc raised"
+        case _:
+            assert_never(arc.verdict)

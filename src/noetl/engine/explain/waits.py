@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import assert_never
 
 import msgspec
 
@@ -154,6 +155,8 @@ def _object(wait: Wait) -> str:
             return f"{come}; {wait.tokens} stand at the join"
         case For.ADMISSION:
             return f"its admission rules to let {wait.tokens} in; they are tried again when ctx changes"
+        case _:
+            assert_never(wait.kind)
 
 
 def _clock(at: float | None) -> str:

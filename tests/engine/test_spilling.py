@@ -1,0 +1,199 @@
+"""The engine with a tiny limit comes to the same end as without one: storing data elsewhere changes nothing."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from noetl.engine import cursor as cursors
+from noetl.engine import events as e
+from noetl.engine.commands import Command, Rejection, Report
+from noetl.engine.decide import Surroundings, transact
+from noetl.engine.envelope import stamp
+from noetl.engine.kept import kept_outputs
+from noetl.engine.output import Output
+from noetl.engine.pipeline import Run, next_move, settle
+from noetl.engine.reference import External, Reference, decode_value
+from noetl.engine.size import PAYLOAD_BYTES_MIN, Blob, Spill, fit, hydrate, recorded, store
+from noetl.engine.state import StepRun
+from noetl.engine.workerside import Given
+from tests.engine import playbooks
+from tests.engine.driver import Driver, Stored
+
+
+class Store(Stored):
+    """Blobs by their digest, and the lists among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.blobs: dict[str, bytes] = {}
+
+    def fetch(self, reference: Reference) -> bytes:
+        return self.blobs[str(reference.locator["sha256"])]
+
+    def items(self, stored: External | Reference) -> object:
+        reference = stored.reference if isinstance(stored, External) else stored
+        return hydrate(decode_value(self.fetch(reference)), self.fetch)
+
+    def length(self, stored: External | Reference) -> int | None:
+        found = self.items(stored)
+        return len(found) if isinstance(found, list) else None
+
+    def element(self, stored: External | Reference, index: int) -> object:
+        found = self.items(stored)
+        assert isinstance(found, list)
+        return found[index]
+
+
+class Spilling(Driver):
+    """A worker hydrates what it is given and stores what it reports; the server fits what it decides."""
+
+    store: Store
+    sizes: list[int]
+
+    def send(self, command: Command) -> Rejection | None:
+        if not hasattr(self, "store"):
+            self.store = Store()
+            self.stored = self.store
+            self.sizes = []
+        if isinstance(command, Report):
+            command = Report(command.step_run_id, [self.small(fact) for fact in command.facts])  # type: ignore[misc]
+        spill = Spill(PAYLOAD_BYTES_MIN, kept_outputs(self.playbook).steps)
+        answer = transact(self.program, self.state, command, Surroundings(self.now, self.store, spill))
+        assert not isinstance(answer, Rejection), answer
+        self.keep(*spill.blobs.values())
+        self.sizes += [len(payload) for payload in spill.payloads]
+        name, after = self.state.execution_id, len(self.events)
+        self.events += stamp(answer, execution_id=name, after=after, timestamp=self.now, parent=None)
+        return None
+
+    def keep(self, *blobs: Blob) -> None:
+        self.store.blobs |= {blob.sha256: blob.data for blob in blobs}
+
+    def small(self, fact: e.Fact) -> e.Fact:
+        fitted = fit(fact, PAYLOAD_BYTES_MIN)
+        self.keep(*fitted.blobs)
+        return fitted.fact
+
+    def given(self, run: StepRun, path: e.Path) -> Given:
+        found = hydrate(super().given(run, path), self.store.fetch)
+        assert isinstance(found, Given)
+        return found
+
+    def in_hand(self, cursor: cursors.Cursor) -> cursors.Cursor:
+        whole = hydrate(cursor, self.store.fetch)
+        assert isinstance(whole, cursors.Cursor)
+        return whole
+
+
+BIG = f"""{playbooks.HEAD}
+workload: {{ rows: [] }}
+workflow:
+  - step: load
+    tool:
+      - name: get
+        kind: python
+        code: x
+        set: {{ step.mine: "{{{{ output.data }}}}", ctx.raw: "{{{{ output.data }}}}" }}
+      - {{ name: use, kind: python, code: x, input: {{ rows: "{{{{ _prev }}}}", mine: "{{{{ step.mine }}}}" }} }}
+    next: {{ arcs: [ {{ step: each }} ] }}
+  - step: each
+    input: {{ again: "{{{{ ctx.raw }}}}" }}
+    loop:
+      in: "{{{{ workload.rows }}}}"
+      iterator: row
+      spec: {{ mode: parallel, max_in_flight: 3, policy: {{ reduce: {{ all: append }} }} }}
+    tool:
+      - {{ name: work, kind: python, code: x, input: {{ row: "{{{{ iter.row }}}}", raw: "{{{{ ctx.raw }}}}" }} }}
+      - {{ name: note, kind: noop, set: {{ ctx.all: "{{{{ _prev }}}}" }} }}
+    next: {{ arcs: [ {{ step: last }} ] }}
+  - step: last
+    tool:
+      kind: python
+      code: x
+      input:
+        all: "{{{{ ctx.all }}}}"
+        each: "{{{{ each.data }}}}"
+        load: "{{{{ load.data }}}}"
+        raw: "{{{{ ctx.raw }}}}"
+"""
+
+
+class Echo:
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.calls: list[tuple[str, Mapping[str, object]]] = []
+
+    def __call__(self, name: str, _fields: Mapping[str, object], given: Mapping[str, object]) -> Output:
+        self.calls.append((name, given))
+        return Output(data={"by": name, "pad": "x" * self.size, "row": given.get("row"), "$noetl": "data"})
+
+
+@pytest.mark.parametrize("size", [0, 1_000, 10_000])
+def test_every_tool_sees_the_same_and_no_event_is_large(size: int) -> None:
+    rows = [{"n": number, "text": "y" * size} for number in range(5)]
+    plain, spilled = Echo(size), Echo(size)
+    Driver(BIG, plain, {"rows": rows}).run()
+    driver = Spilling(BIG, spilled, {"rows": rows})
+    while not driver.state.has_ended:
+        assert driver.step()
+    assert spilled.calls == plain.calls
+    assert [name for name, _ in spilled.calls] == ["get", "use", *["work"] * 5, "last_task"]
+    assert max(driver.sizes) <= PAYLOAD_BYTES_MIN
+    assert bool(driver.store.blobs) == (size > 0)
+
+
+REFS = f"""{playbooks.HEAD}
+workflow:
+  - step: each
+    loop: {{ in: [1, 2], iterator: row }}
+    tool: {{ kind: python, code: x }}
+    set: {{ ctx.each_ref: "{{{{ output.ref }}}}" }}
+    next: {{ arcs: [ {{ step: one }} ] }}
+  - step: one
+    tool: {{ name: get, kind: python, code: x, set: {{ ctx.get_ref: "{{{{ output.ref }}}}" }} }}
+"""
+
+
+def test_a_reference_that_is_read_is_there_however_small_the_data() -> None:
+    driver = Spilling(REFS, lambda *_: Output(data=7))
+    kept = kept_outputs(driver.playbook)
+    assert ("workflow/one", "get") in kept.tasks
+
+    def tool(name: str, _fields: object, _given: object) -> Output:
+        path = "workflow/one" if name == "get" else "workflow/each"
+        stored = store(Output(data=7), limit_bytes=PAYLOAD_BYTES_MIN, always=(path, name) in kept.tasks)
+        driver.keep(*stored.blobs)
+        return stored.output
+
+    driver.tool = tool
+    while not driver.state.has_ended:
+        assert driver.step()
+    assert driver.state.status == "completed", driver.log()
+    found = {name: reference for name, reference in driver.state.ctx.items() if isinstance(reference, Reference)}
+    assert sorted(found) == ["each_ref", "get_ref"]
+    assert driver.store.items(found["each_ref"]) == [7, 7]
+    assert driver.store.items(found["get_ref"]) == 7
+
+
+def test_what_the_author_selects_can_be_read_on_the_server() -> None:
+    text = f"""{playbooks.HEAD}
+workflow:
+  - step: get
+    tool: {{ kind: python, code: x }}
+    next: {{ arcs: [ {{ step: there, when: "{{{{ output.data.count == 3 }}}}" }} ] }}
+  - {{ step: there, tool: {{ kind: noop }} }}
+"""
+    data = {"count": 3, "rows": "x" * 9_000}
+    stored = store(Output(data=data), limit_bytes=100, always=False, lifted={"count": 3})
+    driver = Spilling(text)
+    run = driver.state.runs["get#1"]
+    assert run.cursor is not None
+    given = driver.given(run, ())
+    work = next_move(driver.program, run.cursor, given, now=0.0, draw=0.5)
+    assert isinstance(work, Run)
+    started = cursors.apply(run.cursor, work.started, driver.playbook.dialect, "")
+    done = settle(driver.program, started, given, stored.output, own={}, now=0.0, draw=0.5)
+    assert done.output.data == data
+    report = [e.StepStarted("get#1"), work.started, recorded(done, stored), e.StepDone("get#1", done.output)]
+    driver.report(run, *report)  # type: ignore[arg-type]
+    assert "there#1" in driver.state.runs
