@@ -4,7 +4,7 @@ In flight is what live leases and parked iterations take up, derived each time a
 An epoch is drawn from a store-wide sequence and never comes again, so that only the current holder can report.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -163,13 +163,18 @@ def drop(work: Work, index: int) -> Work:
 
 
 def _back(work: Work, lease: Lease, *, blame: bool) -> Work:
-    running = sorted(lease.running)
     counts = dict(work.deliveries)
-    for index in running if blame else ():
+    for index in _suspects(lease) if blame else ():
         counts[index] = counts.get(index, 0) + 1
-    rest = (*running, *range(lease.next, lease.stop))
+    rest = (*lease.running, *range(lease.next, lease.stop))
     leases = tuple(other for other in work.leases if other is not lease)
     return _replace(work, leases=leases, returned=_sorted(*work.returned, *rest), deliveries=counts)
+
+
+def _suspects(lease: Lease) -> Iterable[int]:
+    """What may have been in flight when the worker was lost: starts are told late, so the next ones count too."""
+    free = lease.slots - len(lease.running)
+    return (*lease.running, *range(lease.next, min(lease.next + free, lease.stop)))
 
 
 def _sorted(*indexes: int) -> tuple[int, ...]:

@@ -1,0 +1,177 @@
+"""Leases: who may run which iterations until when."""
+
+from noetl.engine import leases
+from noetl.engine.leases import DELIVERIES_MAX, Lease, Work
+
+
+def claimed(work: Work, epoch: int, *, slots: int = 1, indexes_max: int = 100, now: float = 0.0) -> tuple[Work, Lease]:
+    found = leases.claim(work, worker="w", epoch=epoch, now=now, lease_s=60.0, slots=slots, indexes_max=indexes_max)
+    assert found is not None
+    return found
+
+
+def started(work: Work | None, epoch: int, *indexes: int) -> Work:
+    for index in indexes:
+        assert work is not None
+        work = leases.start(work, epoch, index)
+    assert work is not None
+    return work
+
+
+def test_a_claim_takes_the_next_indexes_and_no_more_slots_than_are_free() -> None:
+    work, first = claimed(Work(100, slots=5), 1, slots=3, indexes_max=10)
+    work, second = claimed(work, 2, slots=9, indexes_max=10)
+    assert (first.next, first.stop, first.slots) == (0, 10, 3)
+    assert (second.next, second.stop, second.slots) == (10, 20, 2)
+    assert work.free_slots == 0
+    assert leases.claim(work, worker="w", epoch=3, now=0, lease_s=60, slots=1, indexes_max=1) is None
+
+
+def test_a_claim_finds_nothing_once_all_is_handed_out() -> None:
+    work, _ = claimed(Work(3, slots=5), 1, indexes_max=10)
+    assert leases.claim(work, worker="w", epoch=2, now=0, lease_s=60, slots=1, indexes_max=10) is None
+
+
+def test_indexes_start_in_order_within_the_slots_of_the_lease() -> None:
+    work, _ = claimed(Work(10, slots=5), 1, slots=2, indexes_max=3)
+    assert leases.start(work, 1, 1) is None
+    work = started(work, 1, 0, 1)
+    assert leases.start(work, 1, 2) is None
+    ended = leases.end(work, 1, 0)
+    work = started(ended, 1, 2)
+    assert leases.start(work, 1, 3) is None
+    assert leases.start(work, 9, 3) is None
+
+
+def test_a_lease_whose_last_index_has_ended_is_over_and_its_slots_are_free() -> None:
+    work, _ = claimed(Work(2, slots=5), 1, slots=2)
+    work = started(work, 1, 0, 1)
+    assert work.free_slots == 3
+    one = leases.end(work, 1, 0)
+    assert one is not None
+    assert one.free_slots == 4
+    none = leases.end(one, 1, 1)
+    assert none is not None
+    assert none.leases == ()
+    assert leases.end(none, 1, 1) is None
+
+
+def test_only_the_holder_of_the_current_epoch_counts() -> None:
+    work, _ = claimed(Work(1, slots=1), 1)
+    assert leases.is_current(work, 1, 59.9)
+    assert not leases.is_current(work, 1, 60.0)
+    assert not leases.is_current(work, 2, 0.0)
+    assert leases.end(work, 2, 0) is None
+
+
+def test_a_heartbeat_renews_a_lease_until_its_time_is_over() -> None:
+    work, _ = claimed(Work(1, slots=1), 1)
+    renewed = leases.renew(work, 1, now=50.0, lease_s=60.0)
+    assert renewed is not None
+    assert leases.is_current(renewed, 1, 100.0)
+    assert leases.renew(work, 1, now=60.0, lease_s=60.0) is None
+    assert leases.renew(work, 2, now=0.0, lease_s=60.0) is None
+
+
+def test_what_an_expired_lease_had_not_ended_goes_out_again_before_anything_new() -> None:
+    work, _ = claimed(Work(10, slots=9), 1, slots=2, indexes_max=4)
+    work = started(work, 1, 0, 1)
+    ended = leases.end(work, 1, 0)
+    assert ended is not None
+    work, over = leases.expire(ended, 60.0)
+    assert [lease.epoch for lease in over] == [1]
+    assert (work.returned, work.leases) == ((1, 2, 3), ())
+    work, again = claimed(work, 2, slots=5)
+    assert (again.next, again.stop, again.slots) == (1, 2, 1)
+    assert not leases.is_current(work, 1, 0.0)
+
+
+def test_a_lease_in_its_time_does_not_expire() -> None:
+    work, _ = claimed(Work(10, slots=9), 1)
+    assert leases.expire(work, 59.0) == (work, ())
+
+
+def test_work_that_kills_its_workers_is_poison_after_a_bounded_number_of_deliveries() -> None:
+    work = Work(3, slots=1)
+    for epoch in range(DELIVERIES_MAX):
+        assert leases.poison(work) == ()
+        work, lease = claimed(work, epoch, indexes_max=1)
+        work = started(work, epoch, lease.next)
+        work, _ = leases.expire(work, 60.0)
+    assert leases.poison(work) == (0,)
+    work = leases.drop(work, 0)
+    assert (work.returned, work.deliveries) == ((), {})
+
+
+def test_work_whose_start_was_never_told_is_counted_too() -> None:
+    work, _ = claimed(Work(9, slots=9), 1, slots=2, indexes_max=5)
+    work, _ = leases.expire(work, 60.0)
+    assert work.deliveries == {0: 1, 1: 1}
+
+
+def test_an_end_clears_the_count_of_deliveries() -> None:
+    work, _ = claimed(Work(1, slots=1), 1)
+    work, _ = leases.expire(work, 60.0)
+    work, _ = claimed(work, 2)
+    ended = leases.end(started(work, 2, 0), 2, 0)
+    assert ended is not None
+    assert ended.deliveries == {}
+
+
+def test_a_holder_that_gives_work_back_is_not_blamed() -> None:
+    work, _ = claimed(Work(3, slots=3), 1, slots=2)
+    work = leases.release(started(work, 1, 0), 1)
+    assert (work.returned, work.deliveries) == ((0, 1, 2), {})
+    assert leases.release(work, 1) is work
+
+
+def test_what_has_not_started_can_be_taken_back_while_the_rest_runs_on() -> None:
+    work, _ = claimed(Work(6, slots=3), 1, slots=3)
+    work = leases.take_back(started(work, 1, 0), 1)
+    lease = work.lease(1)
+    assert lease is not None
+    assert (lease.running, lease.next, lease.stop) == (frozenset({0}), 1, 1)
+    assert (work.returned, work.free_slots) == ((1, 2, 3, 4, 5), 2)
+    assert leases.take_back(work, 1) is work
+    assert leases.take_back(work, 9) is work
+
+
+def test_a_lease_with_nothing_started_is_gone_when_its_work_is_taken_back() -> None:
+    work, _ = claimed(Work(6, slots=3), 1)
+    work = leases.take_back(work, 1)
+    assert (work.leases, work.returned) == ((), (0, 1, 2, 3, 4, 5))
+
+
+def test_a_parked_index_takes_its_slot_along_and_goes_out_again_when_it_wakes() -> None:
+    work, _ = claimed(Work(3, slots=2), 1, slots=2)
+    parked = leases.park(started(work, 1, 0, 1), 1, 0)
+    assert parked is not None
+    lease = parked.lease(1)
+    assert lease is not None
+    assert (lease.slots, parked.parked, parked.free_slots) == (1, frozenset({0}), 0)
+    awake = leases.wake(parked, 0)
+    assert (awake.returned, awake.parked, awake.free_slots) == ((0,), frozenset(), 1)
+    assert leases.park(awake, 1, 0) is None
+
+
+def test_a_lease_whose_only_slot_is_parked_gives_the_rest_back() -> None:
+    work, _ = claimed(Work(3, slots=1), 1)
+    parked = leases.park(started(work, 1, 0), 1, 0)
+    assert parked is not None
+    assert (parked.leases, parked.returned, parked.free_slots) == ((), (1, 2), 0)
+
+
+def test_the_last_index_of_a_lease_ends_it_when_it_is_parked() -> None:
+    work, _ = claimed(Work(1, slots=1), 1)
+    parked = leases.park(started(work, 1, 0), 1, 0)
+    assert parked is not None
+    assert (parked.leases, parked.parked) == ((), frozenset({0}))
+
+
+def test_a_loop_that_stops_hands_out_only_what_has_started() -> None:
+    work, _ = claimed(Work(10, slots=5), 1, slots=2, indexes_max=3)
+    work, _ = claimed(started(work, 1, 0), 2, indexes_max=3)
+    work = leases.release(started(work, 2, 3), 2)
+    stopped = leases.stop(work, {0, 3})
+    assert (stopped.next, stopped.returned) == (10, (3,))
+    assert [lease.running for lease in stopped.leases] == [frozenset({0})]
