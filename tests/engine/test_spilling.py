@@ -142,6 +142,35 @@ def test_every_tool_sees_the_same_and_no_event_is_large(size: int) -> None:
     assert bool(driver.store.blobs) == (size > 0)
 
 
+TWICE = f"""{playbooks.HEAD}
+workflow:
+  - step: one
+    loop:
+      in: "{{{{ range(9) | list }}}}"
+      iterator: n
+      spec: {{ mode: parallel, policy: {{ reduce: {{ all: REDUCER }} }} }}
+    tool: {{ kind: python, code: x, set: {{ ctx.all: "{{{{ output.data }}}}" }} }}
+    next: {{ arcs: [ {{ step: two }} ] }}
+  - step: two
+    loop:
+      in: "{{{{ range(9) | list }}}}"
+      iterator: n
+      spec: {{ mode: parallel, policy: {{ reduce: {{ all: REDUCER }} }} }}
+    tool: {{ kind: python, code: x, set: {{ ctx.all: "{{{{ output.data }}}}" }} }}
+"""
+
+
+@pytest.mark.parametrize(("reducer", "status"), [("append", "failed"), ("last", "completed")])
+def test_a_reducer_never_goes_on_from_data_that_it_cannot_read(reducer: str, status: str) -> None:
+    driver = Spilling(TWICE.replace("REDUCER", reducer), lambda *_: Output(data="x" * 500))
+    while not driver.state.has_ended:
+        assert driver.step()
+    assert driver.state.status == status
+    if driver.state.error is not None:
+        assert driver.state.error.kind == "ctx_conflict"
+        assert "`ctx.all` held data stored outside the log before the loop" in driver.state.error.message
+
+
 REFS = f"""{playbooks.HEAD}
 workflow:
   - step: each

@@ -255,7 +255,8 @@ def _misstart(program: Program, state: StateView, run: RunView, loop: LoopView) 
     for path in loop.ended.whole.reduced:
         start = _read(ctx, path)
         if not can_start(reducers[path], start):
-            return f"`ctx.{path}` held {type(start).__name__} before the loop, where {needs(reducers[path])}"
+            held = "data stored outside the log" if isinstance(start, External) else type(start).__name__
+            return f"`ctx.{path}` held {held} before the loop, where {needs(reducers[path])}"
     return None
 
 

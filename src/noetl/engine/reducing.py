@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from math import fsum
 from typing import assert_never
 
+from noetl.engine.reference import External
 from noetl.playbook.model import Reducer
 
 NUMBER_MAX = 1e290
@@ -27,11 +28,15 @@ def fits(reducer: Reducer, value: object) -> bool:
 
 
 def can_start(reducer: Reducer, start: object) -> bool:
-    """Whether the reducer can go on from a value that ctx had."""
+    """Whether the reducer can go on from a value that ctx had. One that is stored outside the log is not read here."""
+    if isinstance(start, External):
+        return reducer is Reducer.LAST
     return start is None or fits(Reducer.SUM if reducer is Reducer.COUNT else reducer, start)
 
 
 def needs(reducer: Reducer) -> str:
+    if reducer is Reducer.APPEND:
+        return "`append` needs a value that is small enough for the log; gather into another key"
     return f"`{reducer}` needs {'a mapping' if reducer is Reducer.MERGE else 'a number'}"
 
 
