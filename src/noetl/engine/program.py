@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from noetl.engine.binding import Evaluate, Places, Test, binder, guard
+from noetl.engine.binding import Evaluate, Places, Scope, Test, binder, guard
 from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
 from noetl.engine.scopes import Setter, setter
@@ -26,6 +26,7 @@ CTX_BYTES_MAX_DEFAULT = 1024 * 1024
 """The most `ctx` may hold as JSON, unless `executor.spec.limits.ctx_bytes_max` says otherwise."""
 
 KIND_NAMES = frozenset(kind.name for kind in KINDS)
+KIND_TEXTS = {kind.name: kind.texts for kind in KINDS}
 
 
 class ReadyTask(msgspec.Struct, frozen=True):
@@ -206,7 +207,7 @@ class Program:
             path=path,
             index=index,
             spec=effective_spec(task.kind, KIND_NAMES, defaults, *layers, task.spec),
-            fields=binder(task.fields, path, self.places),
+            fields=self._fields(task, path),
             input=binder(task.input, f"{path}/input", self.places),
             auth=binder(task.auth, f"{path}/auth", self.places),
             before=ready_rules(policy.before, f"{path}/before", self.places) if policy is not None else (),
@@ -214,6 +215,21 @@ class Program:
             on_unmatched=policy.on_unmatched if policy is not None else OnUnmatched.CONTINUE,
             set=setter(task.set, f"{path}/set", self.places),
         )
+
+    def _fields(self, task: Task, path: str) -> Evaluate:
+        """The kind's own fields. Code and scripts are never templates, whatever they hold."""
+        texts = {key: value for key, value in task.fields.items() if key in KIND_TEXTS.get(task.kind, ())}
+        others = {key: value for key, value in task.fields.items() if key not in texts}
+        evaluate = binder(others, path, self.places)
+        if not texts:
+            return evaluate
+
+        def fields(scope: Scope) -> object:
+            found = evaluate(scope)
+            assert isinstance(found, dict)
+            return texts | found
+
+        return fields
 
 
 def _levels(loop: Loop | None) -> list[Loop]:

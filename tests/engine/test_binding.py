@@ -1,0 +1,62 @@
+"""Values with templates in them."""
+
+import pytest
+
+from noetl.engine.binding import BindingFailed, Places, binder, guard
+from noetl.playbook.diagnostics import Span
+
+PLACES = Places("file.yaml", {"a/b": Span(3, 7, 3, 9), "a": Span(2, 1, 9, 9)})
+
+
+def test_templates_are_evaluated_wherever_they_stand_and_keep_their_type() -> None:
+    value = {"n": "{{ x }}", "text": "x={{ x }}", "list": [1, "{{ x }}", {"y": "{{ x }}"}], "plain": {"z": [1, "a"]}}
+    bound = binder(value, "a", PLACES)({"x": 5})
+    assert bound == {"n": 5, "text": "x=5", "list": [1, 5, {"y": 5}], "plain": {"z": [1, "a"]}}
+
+
+@pytest.mark.parametrize("value", [None, 1, "text", [1, 2], {"a": 1}])
+def test_what_holds_no_template_is_constant(value: object) -> None:
+    assert binder(value, "a", PLACES)({}) is value
+
+
+def test_data_that_looks_like_a_template_stays_data() -> None:
+    assert binder("{{ x }}", "a", PLACES)({"x": "{{ y }}"}) == "{{ y }}"
+
+
+def test_a_failure_names_expression_file_line_and_column() -> None:
+    with pytest.raises(BindingFailed) as caught:
+        binder({"b": "{{ x.y }}"}, "a", PLACES)({"x": {}})
+    error = caught.value.error
+    assert error.message.startswith("file.yaml:3:7: ")
+    assert error.message.endswith(", in `{{ x.y }}`")
+    assert error.details == {"expression": "{{ x.y }}", "path": "a/b", "file": "file.yaml", "line": 3, "column": 7}
+
+
+def test_a_failure_points_at_the_nearest_part_whose_place_is_known() -> None:
+    with pytest.raises(BindingFailed, match=r"file\.yaml:2:1: "):
+        binder({"c": ["{{ x.y }}"]}, "a", PLACES)({"x": {}})
+
+
+def test_without_a_source_a_failure_names_the_path() -> None:
+    with pytest.raises(BindingFailed, match=r"^z/0: ") as caught:
+        binder(["{{ x }}"], "z", Places())({})
+    assert isinstance(caught.value.error.details, dict)
+    assert caught.value.error.details["line"] is None
+
+
+def test_a_long_expression_is_cut_in_the_message() -> None:
+    with pytest.raises(BindingFailed) as caught:
+        binder("{{ x.y }}" + " and more" * 100, "z", Places())({"x": {}})
+    assert len(caught.value.error.message) < 400
+    assert caught.value.error.message.endswith("…`")
+
+
+def test_a_guard_is_a_constant_or_one_expression() -> None:
+    assert [guard(when, "a", PLACES)({}) for when in (None, True, False)] == [True, True, False]
+    assert guard("{{ x > 1 }}", "a", PLACES)({"x": 2})
+    assert not guard("{{ x > 1 }}", "a", PLACES)({})
+
+
+def test_a_guard_that_calculates_with_what_is_undefined_raises() -> None:
+    with pytest.raises(BindingFailed, match=r"file\.yaml:2:1"):
+        guard("{{ x + 1 }}", "a", PLACES)({})

@@ -1,0 +1,90 @@
+"""Patches of scopes and what they may write."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noetl.engine.binding import BindingFailed, Places
+from noetl.engine.events import Patch
+from noetl.engine.reference import External, Reference
+from noetl.engine.scopes import chained, iterators, overlaid, patched, setter
+
+REFERENCE = Reference("blob", {})
+EXTERNAL = External(REFERENCE)
+
+
+def test_a_patch_changes_a_copy_and_reaches_inside() -> None:
+    before = {"a": {"b": 1, "c": 2}, "d": 3}
+    assert patched(before, {"a.b": 9, "e.f": 4}) == {"a": {"b": 9, "c": 2}, "d": 3, "e": {"f": 4}}
+    assert before == {"a": {"b": 1, "c": 2}, "d": 3}
+
+
+PATHS = st.sampled_from(["a", "a.b", "a.b.c", "a.c", "d"])
+PATCHES = st.dictionaries(PATHS, st.integers(0, 3), max_size=4)
+
+
+@given(PATCHES, PATCHES, PATCHES)
+def test_one_patch_after_another_is_one_patch(
+    base: dict[str, object], one: dict[str, object], two: dict[str, object]
+) -> None:
+    start = patched({}, base)
+    assert patched(start, overlaid(one, two)) == patched(patched(start, one), two)
+
+
+def test_a_set_sorts_its_targets_by_scope() -> None:
+    evaluate = setter({"ctx.a.b": "{{ input.x }}", "step.c": 2, "iter.d": [1]}, "p", Places())
+    assert evaluate({"input": {"x": 1}, "ctx": {}}) == Patch({"a.b": 1}, {"c": 2}, {"d": [1]})
+    assert setter({}, "p", Places())({}) == Patch()
+
+
+@pytest.mark.parametrize(
+    ("target", "value", "message"),
+    [
+        ("ctx.rows", REFERENCE, "`ctx.rows` receives a reference, so its name must end in `_ref`"),
+        ("ctx.rows_ref", 5, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not int"),
+        ("ctx.rows_ref", EXTERNAL, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not External"),
+    ],
+)
+def test_a_reference_and_nothing_else_goes_to_a_name_that_ends_in_ref(target: str, value: object, message: str) -> None:
+    with pytest.raises(BindingFailed) as caught:
+        setter({target: "{{ input.x }}"}, "p", Places())({"input": {"x": value}})
+    assert caught.value.error.kind == "template"
+    assert caught.value.error.message == f"p/{target}: {message}"
+
+
+@pytest.mark.parametrize(
+    ("target", "value"),
+    [("ctx.rows_ref", REFERENCE), ("ctx.rows_ref", None), ("ctx.rows", EXTERNAL), ("ctx.rows", None)],
+)
+def test_null_clears_any_name_and_data_kept_elsewhere_is_data(target: str, value: object) -> None:
+    patch = setter({target: "{{ input.x }}"}, "p", Places())({"input": {"x": value}})
+    assert patch.ctx == {target.removeprefix("ctx."): value}
+
+
+@pytest.mark.parametrize(
+    ("inside", "message"),
+    [
+        (5, "`ctx.a` is int and no mapping"),
+        ([1], "`ctx.a` is list and no mapping"),
+        (EXTERNAL, "`ctx.a` is stored outside the log and no mapping"),
+    ],
+)
+def test_a_path_does_not_lead_through_what_is_no_mapping(inside: object, message: str) -> None:
+    with pytest.raises(BindingFailed, match=message):
+        setter({"ctx.a.b.c": 1}, "p", Places())({"ctx": {"a": inside}})
+
+
+@pytest.mark.parametrize("inside", [{}, {"a": None}, {"a": {}}, {"a": {"b": None}}])
+def test_a_path_leads_through_what_is_not_there_yet(inside: dict[str, object]) -> None:
+    assert setter({"ctx.a.b.c": 1}, "p", Places())({"ctx": inside}).ctx == {"a.b.c": 1}
+
+
+def test_names_resolve_in_the_order_of_their_scopes() -> None:
+    scope = chained({"a": 1}, {"a": 2, "b": 2}, {"b": 3, "c": 3})
+    assert dict(scope) == {"a": 1, "b": 2, "c": 3}
+
+
+def test_iterators_have_bare_names_the_innermost_first() -> None:
+    scratch = {"cell": 1, "parent": {"row": 2, "parent": {"cell": 3}}}
+    assert iterators(("cell", "row", "cell"), scratch) == {"cell": 1, "row": 2}
+    assert iterators(("row",), None) == {}
