@@ -527,3 +527,9 @@ def test_a_delay_may_be_a_template() -> None:
     )
     later = failed("http_status", "later", details={"after": 30})
     assert run(text, a=[later, Output()]).now == 30
+
+
+def test_a_pipeline_that_waits_for_a_child_has_nothing_to_do() -> None:
+    text = pipeline("- { name: a, kind: playbook, path: child }")
+    driver = Driver(text, playbooks={"child": pipeline("- { name: a, kind: noop }")}).run(1)
+    assert not driver.move(driver.state.runs["s#1"])

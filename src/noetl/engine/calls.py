@@ -15,8 +15,7 @@ def call_of(standing: Standing, task: ReadyTask, scope: Scope) -> Call | Output:
     """What a task calls, or the output that says why it cannot."""
     name = str(task.task.fields.get("task", ""))
     block = standing.program.block(name)
-    if block is None:
-        return _failure(Error("input", f"there is no workbook block `{name}`"))
+    assert block is not None
     try:
         return _call(standing, task, scope, block)
     except BindingFailed as failure:

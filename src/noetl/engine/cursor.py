@@ -253,11 +253,6 @@ def is_over(turn: Turn) -> bool:
     return turn.failure is not None or turn.index >= len(turn.loop.items)
 
 
-def is_parked(cursor: Cursor) -> bool:
-    """Whether the pipeline waits for a timer or a child and holds no worker."""
-    return isinstance(cursor.top, Frame) and bool(cursor.top.wait)
-
-
 def _frame(frame: Frame | Turn) -> Frame:
     assert isinstance(frame, Frame)
     return frame

@@ -128,9 +128,7 @@ def _proceed(program: Program, state: StateView, item: Pending, around: Surround
         if item.token not in state.waiting:
             return []
         return arrive(program, state, item.token, around.now)
-    run = state.runs.get(item.step_run_id)
-    if run is None:
-        return []
+    run = state.runs[item.step_run_id]
     match item:
         case Route():
             return route(program, state, run)

@@ -295,7 +295,7 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
     loop.failed += 1
     ended = loop.live.pop(fact.path[-1])
     if loop.mode is LoopMode.SEQUENTIAL:
-        loop.step = _step_of(ended, loop.step)
+        loop.step = _step_of(ended)
     _gather(program, run, loop, fact.path[-1], NOTHING, {}, {})
     if program.steps[run.step].is_best_effort:
         return (Tend(run.id, loop.path),)
@@ -305,10 +305,11 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
     return (Tend(run.id, loop.path), Tend(run.id, ())) if loop.path else (Tend(run.id, ()),)
 
 
-def _step_of(iteration: Iteration, before: e.Values) -> e.Values:
+def _step_of(iteration: Iteration) -> e.Values:
     if iteration.loop is not None:
         return iteration.loop.step
-    return iteration.cursor.frames[0].step if iteration.cursor is not None else before
+    assert iteration.cursor is not None
+    return iteration.cursor.frames[0].step
 
 
 def _block_iteration(

@@ -42,8 +42,6 @@ def _can_end(program: Program, run: RunView, cursor: Cursor, fact: e.TaskDone) -
         return False
     if frame is not cursor.top and not _has_ended(program, run, cursor):
         return False
-    if frame.child is not None and frame.arrived is None:
-        return False
     number = frame.runs.get(fact.task, 0) + (0 if fact.ran else 1)
     is_here = fact.task_run_id == run_id(frame, run.id, fact.path, fact.task, number)
     return is_here and fact.attempt == frame.attempt and _leads_on(program, run, frame, fact)
