@@ -1,7 +1,7 @@
 import pytest
 
 from noetl.errors import TemplateError
-from noetl.expressions.template import NOT_CONSTANT, is_template, parse
+from noetl.expressions.template import NOT_CONSTANT, PARSED_MAX, is_template, parse
 from tests.expressions.values import failure, text_of
 
 
@@ -119,3 +119,10 @@ def test_an_error_names_the_expression_and_its_place() -> None:
 
 def test_a_long_expression_is_shortened_in_its_message() -> None:
     assert failure("{{ 1 + '" + "x" * 200 + "' }}").message.endswith("...`")
+
+
+def test_a_template_in_use_is_not_parsed_again_however_many_came_since() -> None:
+    used = parse("{{ used }}")
+    for number in range(PARSED_MAX):
+        parse(f"{{{{ {number} }}}}")
+    assert parse("{{ used }}") is used

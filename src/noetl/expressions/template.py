@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from weakref import ref
+from weakref import WeakValueDictionary
 
 from noetl.errors import TemplateError
 from noetl.expressions.blocks import PROBLEMS_MAX, Reader
@@ -28,7 +28,7 @@ class _NotConstant:
 
 NOT_CONSTANT = _NotConstant()
 _UNKNOWN = object()
-_in_use: "dict[str, ref[Template]]" = {}
+_in_use: "WeakValueDictionary[str, Template]" = WeakValueDictionary()
 """So that the templates of a playbook with very many are found again, and not parsed again, while it is compiled."""
 
 
@@ -130,11 +130,9 @@ class Template:
 @lru_cache(maxsize=PARSED_MAX)
 def parse(text: str) -> Template:
     """The template of a text. It never raises: what is wrong stands in `problems`."""
-    known = _in_use.get(text)
-    template = known() if known is not None else None
+    template = _in_use.get(text)
     if template is None:
-        template = Template(text)
-        _in_use[text] = ref(template, lambda _: _in_use.pop(text, None))
+        template = _in_use[text] = Template(text)
     return template
 
 
