@@ -28,7 +28,7 @@ class Edit(msgspec.Struct, frozen=True, gc=False, order=True):
     text: str
 
 
-class Diagnostic(msgspec.Struct, frozen=True):
+class Diagnostic(msgspec.Struct, frozen=True, gc=False):
     code: str
     severity: Severity
     message: str

@@ -110,7 +110,7 @@ class Executor(msgspec.Struct, frozen=True):
     spec: Mapping[str, object] = {}
 
 
-class Then(msgspec.Struct, frozen=True):
+class Then(msgspec.Struct, frozen=True, gc=False):
     do: Directive
     attempts: int = ATTEMPTS_DEFAULT
     backoff: Backoff = Backoff.NONE
@@ -121,7 +121,7 @@ class Then(msgspec.Struct, frozen=True):
     set: Mapping[str, object] = {}
 
 
-class Rule(msgspec.Struct, frozen=True):
+class Rule(msgspec.Struct, frozen=True, gc=False):
     """One line of a task policy; the one that `is_else` is the last and matches when nothing before it did."""
 
     when: Guard
@@ -129,13 +129,13 @@ class Rule(msgspec.Struct, frozen=True):
     is_else: bool = False
 
 
-class Policy(msgspec.Struct, frozen=True):
+class Policy(msgspec.Struct, frozen=True, gc=False):
     rules: tuple[Rule, ...] = ()
     before: tuple[Rule, ...] = ()
     on_unmatched: OnUnmatched = OnUnmatched.CONTINUE
 
 
-class Task(msgspec.Struct, frozen=True):
+class Task(msgspec.Struct, frozen=True, gc=False):
     """One tool call. `fields` are the kind's own (`url`, `code`, …); `input` is what a callee receives."""
 
     name: str
@@ -166,7 +166,7 @@ class Loop(msgspec.Struct, frozen=True, rename={"in_": "in"}):
             level = level.loop
 
 
-class AdmitRule(msgspec.Struct, frozen=True):
+class AdmitRule(msgspec.Struct, frozen=True, gc=False):
     when: Guard
     allow: bool
     is_else: bool = False
@@ -177,7 +177,7 @@ class Admit(msgspec.Struct, frozen=True):
     on_deny: OnDeny = OnDeny.SKIP
 
 
-class Arc(msgspec.Struct, frozen=True):
+class Arc(msgspec.Struct, frozen=True, gc=False):
     """`args` is the v10 token payload; canonical arcs carry `set` only."""
 
     step: str
@@ -186,12 +186,12 @@ class Arc(msgspec.Struct, frozen=True):
     args: Mapping[str, object] = {}
 
 
-class Router(msgspec.Struct, frozen=True):
+class Router(msgspec.Struct, frozen=True, gc=False):
     mode: RouteMode = RouteMode.EXCLUSIVE
     arcs: tuple[Arc, ...] = ()
 
 
-class Step(msgspec.Struct, frozen=True):
+class Step(msgspec.Struct, frozen=True, gc=False):
     name: str
     desc: str | None = None
     join: Join = Join.EACH
