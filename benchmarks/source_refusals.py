@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from noetl.playbook.source import FILE_BYTES_MAX, read_source
+from noetl.playbook.source.read import FILE_BYTES_MAX, read_source
 
 SIZE = FILE_BYTES_MAX
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from noetl.cli.files import looks_like_playbook
-from noetl.playbook.encoding import FILE_BYTES_MAX
+from noetl.playbook.source.encoding import FILE_BYTES_MAX
 from tests.cli.invoke import BROKEN, SOUND, noetl
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from noetl.playbook.scalars import escape_double, resolve_plain
+from noetl.playbook.source.scalars import escape_double, resolve_plain
 from tests.generators.choices import Choices, happens, pick, shuffled
 from tests.generators.document import Lenient
 

@@ -25,9 +25,9 @@ from noetl.playbook.diagnostics import Diagnostic, Span
 from noetl.playbook.fixes import apply_fixes
 from noetl.playbook.migrate.migration import migrate
 from noetl.playbook.model import decode, encode
-from noetl.playbook.nodes import Source
 from noetl.playbook.rules import RULES
 from noetl.playbook.schema import json_schema
+from noetl.playbook.source.nodes import Source
 from tests.generators.choices import Seeded
 from tests.generators.playbooks import playbook
 from tests.generators.settings import Features

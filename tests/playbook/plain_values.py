@@ -1,7 +1,7 @@
 """A playbook's text as plain values, typed as the compiler types them: what a schema looks at."""
 
-from noetl.playbook.nodes import Mapping, Node, Sequence
-from noetl.playbook.source import read_source
+from noetl.playbook.source.nodes import Mapping, Node, Sequence
+from noetl.playbook.source.read import read_source
 
 
 def plain_values(text: bytes | str) -> object:

@@ -1,8 +1,8 @@
 from noetl.expressions.sites import Site
 from noetl.playbook.document import Document
 from noetl.playbook.model import Join
-from noetl.playbook.nodes import Mapping
 from noetl.playbook.reading import child, choice, entries, items, mapping, mappings, number, option, text
+from noetl.playbook.source.nodes import Mapping
 from tests.playbook.texts import document, whole, with_step, with_tool
 
 

@@ -12,7 +12,7 @@ from noetl.playbook.kinds import KINDS, Kind
 from noetl.playbook.rules import RULES
 from noetl.playbook.schema import json_schema
 from noetl.playbook.shape import Field, Text
-from noetl.playbook.source import read_source
+from noetl.playbook.source.read import read_source
 from noetl.playbook.vocabulary import Vocabulary
 from tests.playbook.golden_playbooks import golden_playbooks
 from tests.playbook.plain_values import plain_values

@@ -1,7 +1,7 @@
 import pytest
 
 from noetl.playbook import structure
-from noetl.playbook.nodes import Mapping, Sequence
+from noetl.playbook.source.nodes import Mapping, Sequence
 from noetl.playbook.structure import Finding, RuleList, is_name, labelled, sugar_word
 from tests.playbook.texts import document, whole, with_step, with_tool
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from noetl.playbook.source import Mapping, Node, Scalar, Sequence, Source, read_source
+from noetl.playbook.source.read import Mapping, Node, Scalar, Sequence, Source, read_source
 
 BOOK = r"""# a playbook in every style
 apiVersion: noetl.io/v2

@@ -8,7 +8,7 @@ from noetl.cli.console import INVALID, OK, USAGE, Console
 from noetl.cli.files import Input, Inputs
 from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Diagnostic, Severity
-from noetl.playbook.lines import Lines
+from noetl.playbook.source.lines import Lines
 
 PROGRESS_FILES = 50  # about a second's work at most
 

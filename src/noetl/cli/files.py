@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 
 from noetl.cli.console import Console, Stopped
-from noetl.playbook.encoding import FILE_BYTES_MAX
+from noetl.playbook.source.encoding import FILE_BYTES_MAX
 
 STDIN = "-"
 STDIN_NAME = "<stdin>"

@@ -17,7 +17,7 @@ from noetl.cli.reports.summary import counted
 from noetl.cli.reports.text import render
 from noetl.cli.writing import replace_file
 from noetl.playbook.diagnostics import Diagnostic
-from noetl.playbook.lines import Lines
+from noetl.playbook.source.lines import Lines
 
 OPTIONS = (
     Option("diff", "show what would change, as a unified diff"),

@@ -8,10 +8,10 @@ import msgspec
 from noetl.playbook.diagnostics import Diagnostic, Severity, Span
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Playbook, Step
-from noetl.playbook.nodes import Source, SourceProblem
 from noetl.playbook.parse import parse_document
 from noetl.playbook.rules import RULES, size
-from noetl.playbook.source import read_source
+from noetl.playbook.source.nodes import Source, SourceProblem
+from noetl.playbook.source.read import read_source
 from noetl.playbook.vocabulary import Vocabulary
 
 DIAGNOSTICS_MAX = 500

@@ -8,7 +8,7 @@ import msgspec
 from noetl.expressions.sites import Site
 from noetl.expressions.template import Template
 from noetl.playbook.model import Playbook
-from noetl.playbook.nodes import Mapping, Node, Scalar, Source
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Source
 from noetl.playbook.structure import Finding
 from noetl.playbook.vocabulary import Vocabulary
 

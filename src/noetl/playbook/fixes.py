@@ -7,7 +7,7 @@ import msgspec
 
 from noetl.playbook.compile import Compilation, compile_playbook
 from noetl.playbook.diagnostics import Diagnostic, Severity
-from noetl.playbook.edits import apply_fixes as apply_edits
+from noetl.playbook.source.edits import apply_fixes as apply_edits
 from noetl.playbook.vocabulary import Vocabulary
 
 TRIALS_MAX = 200

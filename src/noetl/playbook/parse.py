@@ -25,9 +25,9 @@ from noetl.playbook.model import (
     Router,
     Step,
 )
-from noetl.playbook.nodes import Mapping, Scalar, Source
 from noetl.playbook.pipelines import PipelineReader, as_tried, in_order
 from noetl.playbook.reading import Reader, child, choice, entries, items, mapping, mappings, number, option, text
+from noetl.playbook.source.nodes import Mapping, Scalar, Source
 from noetl.playbook.structure import Finding, OldWord, check_structure
 from noetl.playbook.vocabulary import Vocabulary
 

@@ -25,9 +25,9 @@ from noetl.playbook.model import (
     Task,
     Then,
 )
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import Reader, child, choice, entries, mapping, mappings, number, option, text
 from noetl.playbook.shape import Text
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from noetl.playbook.structure import labelled, sugar_word
 
 SPEC_PARTS = frozenset({"policy", "set", "next_mode", "join", "mode", "max_in_flight", "entry_step"})

@@ -12,7 +12,7 @@ from noetl.expressions.sites import Site
 from noetl.expressions.template import is_template, parse
 from noetl.playbook.document import Notes, Place, SetUse, TemplateUse
 from noetl.playbook.model import Guard
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 SCOPES = ("ctx", "step", "iter")
 

@@ -14,8 +14,8 @@ from noetl.playbook import shape
 from noetl.playbook.grammar.policies import ADMIT_RULE, RULE
 from noetl.playbook.grammar.root import KEYCHAIN, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR, TASK_FIELDS, TASK_NAME
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.shape import Field, Shape, Type
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.vocabulary import Vocabulary
 
 NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")

@@ -2,7 +2,7 @@ from noetl.cli.checking import Checked, Tally
 from noetl.cli.console import Console
 from noetl.cli.reports.github import report
 from noetl.playbook.diagnostics import Diagnostic, Severity, Span
-from noetl.playbook.lines import Lines
+from noetl.playbook.source.lines import Lines
 from tests.cli.invoke import BROKEN, Screen, noetl
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from noetl.cli.reports.text import LINE_CHARS_MAX, render
 from noetl.playbook.diagnostics import Diagnostic, Severity
-from noetl.playbook.lines import Lines
+from noetl.playbook.source.lines import Lines
 
 
 def shown(text: str, start: int, end: int, hint: str | None = None) -> list[str]:

@@ -6,8 +6,8 @@
 from pathlib import Path
 
 from noetl.cli.reports.text import render
-from noetl.playbook.lines import Lines
 from noetl.playbook.migrate import Migration, migrate
+from noetl.playbook.source.lines import Lines
 
 FOLDER = Path(__file__).parents[2] / "golden" / "migrate"
 EXPECTED = ".expected.yaml"

@@ -9,7 +9,7 @@ from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Severity
 from noetl.playbook.migrate import migrate
 from noetl.playbook.model import Playbook
-from noetl.playbook.source import read_source
+from noetl.playbook.source.read import read_source
 from tests.generators.choices import Seeded
 from tests.generators.playbooks import playbook
 from tests.generators.settings import Features

@@ -5,7 +5,7 @@ import pytest
 
 from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Diagnostic
-from noetl.playbook.edits import apply_edits
+from noetl.playbook.source.edits import apply_edits
 from tests.playbook.rules.golden import pairs
 
 UNREADABLE = {"NOE001", "NOE002"}

@@ -1,7 +1,7 @@
 import pytest
 
-from noetl.playbook.edits import apply_edits
 from noetl.playbook.model import Directive
+from noetl.playbook.source.edits import apply_edits
 from tests.playbook.texts import model, said, with_tool
 
 BLOCK = with_tool(

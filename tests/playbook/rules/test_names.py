@@ -1,7 +1,7 @@
 import pytest
 
 from noetl.playbook.diagnostics import Diagnostic
-from noetl.playbook.edits import apply_edits
+from noetl.playbook.source.edits import apply_edits
 from tests.playbook.texts import errors, said, whole, with_tool
 
 LOOPS = """

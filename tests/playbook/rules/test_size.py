@@ -1,4 +1,4 @@
-from noetl.playbook.source import SCALAR_CHARS_MAX
+from noetl.playbook.source.read import SCALAR_CHARS_MAX
 from tests.playbook.texts import HEAD, said
 
 

@@ -1,5 +1,5 @@
-from noetl.playbook.nodes import Mapping, Scalar
 from noetl.playbook.rules.spelling import COMPARISONS_MAX, NAMES_SHOWN_MAX, Spelling, respell
+from noetl.playbook.source.nodes import Mapping, Scalar
 from tests.playbook.texts import document, whole
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noetl.playbook.compile import DIAGNOSTICS_MAX, compile_playbook
-from noetl.playbook.edits import apply_edits
-from noetl.playbook.nodes import Mapping, Node, Sequence
+from noetl.playbook.source.edits import apply_edits
+from noetl.playbook.source.nodes import Mapping, Node, Sequence
 from tests.playbook.rules.golden import pairs
 
 PIECES = (

@@ -2,9 +2,9 @@ import pytest
 
 from noetl.playbook import shape
 from noetl.playbook.grammar.root import METADATA
-from noetl.playbook.nodes import Mapping
 from noetl.playbook.rules.wording import WORDS_SHOWN_MAX, called, expected, found, head, listed
 from noetl.playbook.shape import Type
+from noetl.playbook.source.nodes import Mapping
 from tests.playbook.texts import document, whole
 
 

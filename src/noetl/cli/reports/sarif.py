@@ -10,9 +10,9 @@ from noetl.cli.console import Console
 from noetl.cli.pages import opening, page_of
 from noetl.cli.reports.json import printed
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity, Span
-from noetl.playbook.lines import Lines
 from noetl.playbook.rules import RULES
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.source.lines import Lines
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from noetl.cli.checking import Checked, Tally
 from noetl.cli.console import Console
 from noetl.playbook.diagnostics import Diagnostic, Span
-from noetl.playbook.lines import Lines
+from noetl.playbook.source.lines import Lines
 
 LINE_CHARS_MAX = 160
 TAB = "    "

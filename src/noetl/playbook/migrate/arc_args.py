@@ -21,8 +21,8 @@ from noetl.playbook.migrate.templates import in_scalar, segment_end
 from noetl.playbook.migrate.tokens import Tokens, Way
 from noetl.playbook.migrate.walk import arcs, steps
 from noetl.playbook.model import Join, OnDeny, RouteMode
-from noetl.playbook.nodes import Entry, Mapping
-from noetl.playbook.scalars import quote
+from noetl.playbook.source.nodes import Entry, Mapping
+from noetl.playbook.source.scalars import quote
 from noetl.playbook.structure import is_name
 
 CODE = "NOE605"

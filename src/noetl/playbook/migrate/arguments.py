@@ -8,8 +8,8 @@ from noetl.playbook.grammar.root import API_VERSION, API_VERSION_V10
 from noetl.playbook.migrate.merging import listed, merge_entry
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, rename_key
 from noetl.playbook.migrate.walk import steps, tasks
-from noetl.playbook.nodes import Entry, Mapping, Scalar
 from noetl.playbook.reading import text as text_of
+from noetl.playbook.source.nodes import Entry, Mapping, Scalar
 
 VERSION, ARGS = "NOE601", "NOE602"
 

@@ -6,8 +6,8 @@ Comments and line ends belong to the text, not to the tree, so everything here w
 from collections.abc import Iterable, Iterator
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.lines import BYTE_ORDER_MARK
-from noetl.playbook.nodes import Entry, Mapping, Node, Sequence
+from noetl.playbook.source.lines import BYTE_ORDER_MARK
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Sequence
 
 INDENT = 2
 

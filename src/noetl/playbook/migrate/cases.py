@@ -20,9 +20,9 @@ from noetl.playbook.migrate.compose import (
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.walk import steps
 from noetl.playbook.model import RouteMode
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import mapping
 from noetl.playbook.reading import text as text_of
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 CODE = "NOE707"
 EVENTS = frozenset(("step.done", "step.failed", "loop.done"))

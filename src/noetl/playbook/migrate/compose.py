@@ -23,8 +23,8 @@ from noetl.playbook.migrate.blocks import (
 )
 from noetl.playbook.migrate.rewrite import Untranslatable
 from noetl.playbook.migrate.walk import scalars
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Style
-from noetl.playbook.scalars import quote
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar, Style
+from noetl.playbook.source.scalars import quote
 
 
 class Tail(msgspec.Struct, frozen=True):

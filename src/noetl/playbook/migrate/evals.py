@@ -21,8 +21,8 @@ from noetl.playbook.migrate.blocks import (
 from noetl.playbook.migrate.compose import New, cut_entry, flow_text, item_lines, replace_entry, tail
 from noetl.playbook.migrate.rewrite import UNTOLD, Rewrite, Untranslatable, attempt, rename_key
 from noetl.playbook.migrate.walk import arcs, rules, steps, tasks
-from noetl.playbook.nodes import Entry, Mapping, Scalar, Sequence
 from noetl.playbook.reading import mapping, mappings
+from noetl.playbook.source.nodes import Entry, Mapping, Scalar, Sequence
 
 CODE = "NOE701"
 PATH = ("spec", "policy", "rules")

@@ -8,8 +8,8 @@ from noetl.playbook.migrate.compose import New, cut_entry, put, replace_entry, t
 from noetl.playbook.migrate.evals import DEFAULT_RULES
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.walk import steps, tasks
-from noetl.playbook.nodes import Entry, Mapping
 from noetl.playbook.reading import mapping
+from noetl.playbook.source.nodes import Entry, Mapping
 
 CODE = "NOE702"
 

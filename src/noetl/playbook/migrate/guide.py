@@ -7,8 +7,8 @@ from noetl.playbook.migrate.blocks import column, line_end, line_start, moved_li
 from noetl.playbook.migrate.compose import entry_end
 from noetl.playbook.migrate.migration import NOT_MIGRATED, migrate
 from noetl.playbook.migrate.walk import owners, tasks_of
-from noetl.playbook.nodes import Entry, Mapping
-from noetl.playbook.source import read_source
+from noetl.playbook.source.nodes import Entry, Mapping
+from noetl.playbook.source.read import read_source
 from noetl.playbook.structure import OldWord
 
 LINES_MAX = 16

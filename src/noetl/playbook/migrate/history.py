@@ -4,8 +4,8 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from noetl.playbook.diagnostics import Edit, Span
-from noetl.playbook.lines import Lines
 from noetl.playbook.migrate.blocks import line_end, line_start, line_starts
+from noetl.playbook.source.lines import Lines
 
 
 class History:

@@ -12,7 +12,7 @@ from noetl.playbook.migrate.blocks import (
 )
 from noetl.playbook.migrate.compose import comments, cut_entry, entry_end
 from noetl.playbook.migrate.rewrite import Untranslatable
-from noetl.playbook.nodes import Entry, Mapping
+from noetl.playbook.source.nodes import Entry, Mapping
 
 
 def merge_entry(text: str, owner: Mapping, moved: Entry, into: Entry) -> list[Edit]:

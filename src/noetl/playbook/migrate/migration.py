@@ -6,7 +6,6 @@ import msgspec
 
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity, Span
 from noetl.playbook.document import Document
-from noetl.playbook.edits import apply_fixes
 from noetl.playbook.migrate.arc_args import rewrite_arc_args
 from noetl.playbook.migrate.arguments import rewrite_api_version, rewrite_arguments
 from noetl.playbook.migrate.cases import rewrite_cases
@@ -26,7 +25,8 @@ from noetl.playbook.migrate.variables import rewrite_variables
 from noetl.playbook.migrate.walk import owners
 from noetl.playbook.model import Dialect
 from noetl.playbook.parse import parse_document
-from noetl.playbook.source import read_source
+from noetl.playbook.source.edits import apply_fixes
+from noetl.playbook.source.read import read_source
 from noetl.playbook.structure import OldWord
 from noetl.playbook.vocabulary import Vocabulary
 

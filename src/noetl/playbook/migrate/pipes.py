@@ -6,7 +6,7 @@ from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, rename_key
 from noetl.playbook.migrate.walk import steps
-from noetl.playbook.nodes import Entry, Mapping
+from noetl.playbook.source.nodes import Entry, Mapping
 
 CODE = "NOE710"
 

@@ -9,7 +9,7 @@ from noetl.playbook.migrate.endings import Scene
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.templates import in_scalar, segment_end
 from noetl.playbook.model import Block, Directive, Rule, Step, Task
-from noetl.playbook.positions import locate
+from noetl.playbook.source.positions import locate
 
 CODE = "NOE607"
 NOTHING = ""

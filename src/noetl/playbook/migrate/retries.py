@@ -10,8 +10,8 @@ from noetl.playbook.migrate.evals import DEFAULT_RULES, PATH
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.walk import steps, tasks, tasks_of
 from noetl.playbook.model import Backoff
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar
 from noetl.playbook.reading import mapping
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar
 
 CODE = "NOE709"
 WORDS = {

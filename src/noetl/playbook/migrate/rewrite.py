@@ -7,7 +7,7 @@ import msgspec
 
 from noetl.playbook.diagnostics import Edit, Span
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Entry, Scalar, Style
+from noetl.playbook.source.nodes import Entry, Scalar, Style
 
 P = ParamSpec("P")
 

@@ -22,8 +22,8 @@ from noetl.playbook.migrate.compose import New, comments, cut_entry, put, replac
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.walk import steps
 from noetl.playbook.model import RouteMode
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import mapping
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 LIST, MODE = "NOE703", "NOE704"
 MODES = frozenset(map(str, RouteMode))

@@ -20,7 +20,7 @@ from noetl.playbook.migrate.compose import comments, cut_entry, entry_end
 from noetl.playbook.migrate.evals import REFUSED_WORDS
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, prefix_key, rename_key
 from noetl.playbook.migrate.walk import thens
-from noetl.playbook.nodes import Entry, Mapping, Style
+from noetl.playbook.source.nodes import Entry, Mapping, Style
 
 SCOPES = {"set_iter": "iter", "set_ctx": "ctx", "set_vars": "step"}
 V10, OLDER = "NOE604", "NOE705"

@@ -19,9 +19,9 @@ from noetl.playbook.migrate.compose import comments, cut_entry, entry_end
 from noetl.playbook.migrate.evals import append_items
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
 from noetl.playbook.migrate.walk import steps, tasks, tasks_of
-from noetl.playbook.nodes import Entry, Mapping, Sequence
 from noetl.playbook.reading import mapping
 from noetl.playbook.reading import text as text_of
+from noetl.playbook.source.nodes import Entry, Mapping, Sequence
 
 CODE = "NOE708"
 NAME = "sink"

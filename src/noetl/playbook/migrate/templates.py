@@ -9,8 +9,8 @@ from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document, TemplateUse
 from noetl.playbook.migrate.endings import Scene, final_kinds, task_of
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt
-from noetl.playbook.nodes import Mapping
-from noetl.playbook.positions import locate, replace_in_scalar
+from noetl.playbook.source.nodes import Mapping
+from noetl.playbook.source.positions import locate, replace_in_scalar
 
 ARGS, OUTCOME, RESULT, SUCCESS, FIELD = "NOE602", "NOE603", "NOE607", "NOE711", "NOE712"
 OUTPUTS = ("outcome", "output")

@@ -13,10 +13,10 @@ from noetl.playbook.migrate.merging import listed, merge_entry
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, rename_key
 from noetl.playbook.migrate.templates import in_scalar, owner_of
 from noetl.playbook.migrate.walk import scalars, steps, tasks, tasks_of
-from noetl.playbook.nodes import Entry, Mapping, Node, Scalar
-from noetl.playbook.positions import locate
 from noetl.playbook.reading import mapping
 from noetl.playbook.reading import text as text_of
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar
+from noetl.playbook.source.positions import locate
 
 Uses = list[tuple[TemplateUse, NameUse]]
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import child, entries, mapping, mappings, text
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.structure import labelled, sugar_word
 
 

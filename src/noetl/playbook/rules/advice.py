@@ -13,10 +13,10 @@ from noetl.playbook.document import Document
 from noetl.playbook.grammar.root import PLAYBOOK
 from noetl.playbook.grammar.tasks import SUGAR
 from noetl.playbook.grammar.workflow import STEP
-from noetl.playbook.nodes import Mapping
 from noetl.playbook.shape import Shape, Type
+from noetl.playbook.source.nodes import Mapping
+from noetl.playbook.source.tree import shorten
 from noetl.playbook.structure import UnknownKey
-from noetl.playbook.tree import shorten
 from noetl.playbook.vocabulary import Vocabulary
 
 ADVICE_MAX = 500

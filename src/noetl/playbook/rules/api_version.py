@@ -6,10 +6,10 @@ from noetl.errors import closest
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.root import API_VERSION, API_VERSION_V10
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
-from noetl.playbook.tree import shorten
+from noetl.playbook.source.nodes import Scalar
+from noetl.playbook.source.tree import shorten
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

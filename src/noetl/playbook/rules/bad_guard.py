@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from noetl.expressions.template import parse
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document, TemplateUse
-from noetl.playbook.nodes import Node, Scalar
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
 from noetl.playbook.rules.wording import found
-from noetl.playbook.scalars import quote
+from noetl.playbook.source.nodes import Node, Scalar
+from noetl.playbook.source.scalars import quote
 from noetl.playbook.structure import BadGuard
 
 EXPECTED = '"when" takes true, false or exactly one {{ … }}'

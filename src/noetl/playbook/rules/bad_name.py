@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from noetl.expressions.sites import SCOPE_WORDS
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Node, Scalar
 from noetl.playbook.reading import entries
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import listed
 from noetl.playbook.rules.written import WrittenTask, owners, pipelines
+from noetl.playbook.source.nodes import Node, Scalar
+from noetl.playbook.source.tree import shorten
 from noetl.playbook.structure import NAME_CHARS, BadName
-from noetl.playbook.tree import shorten
 
 ITERATION_WORDS = frozenset({"index", "count", "parent"})
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import msgspec
 
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.reading import child
 from noetl.playbook.rules.written import WrittenTask, written_tasks
+from noetl.playbook.source.nodes import Scalar
 
 
 class CodeText(msgspec.Struct, frozen=True):

@@ -4,8 +4,8 @@ import msgspec
 
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.policies import RULE
-from noetl.playbook.nodes import Mapping
 from noetl.playbook.reading import mapping
+from noetl.playbook.source.nodes import Mapping
 from noetl.playbook.structure import RuleList
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Node
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.source.nodes import Node
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.rules.fields import given_fields
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import called
 from noetl.playbook.rules.written import WrittenTask, written_tasks
+from noetl.playbook.source.nodes import Scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

@@ -1,8 +1,8 @@
 """Where the fields of a task's kind may stand, and where they do."""
 
 from noetl.playbook.kinds import Kind
-from noetl.playbook.nodes import Mapping, Scalar
 from noetl.playbook.rules.written import WrittenTask
+from noetl.playbook.source.nodes import Mapping, Scalar
 
 
 def holders(task: WrittenTask) -> list[Mapping]:

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Mapping, Node
 from noetl.playbook.reading import text
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.source.nodes import Mapping, Node
 from noetl.playbook.structure import OldWord
 
 MESSAGE = 'an arc has no "input"; it carries values with "set", and the step it leads to binds them'

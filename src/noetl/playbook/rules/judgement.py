@@ -28,8 +28,8 @@ from noetl.playbook.net.findings import (
     UnroutedFailures,
     WorstCase,
 )
-from noetl.playbook.nodes import Mapping
 from noetl.playbook.rules.written import owners
+from noetl.playbook.source.nodes import Mapping
 from noetl.playbook.structure import Finding, InertWord, MissingKey, OldWord, RuleList, UnknownKey
 
 AUTOMATIC_RULES = "NOE6"

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.net.findings import Certainty, JumpCycle
-from noetl.playbook.nodes import Node
 from noetl.playbook.reading import child
 from noetl.playbook.rules.judgement import judge, node_of
 from noetl.playbook.rules.net_words import circle, sugar_name
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import head
 from noetl.playbook.rules.written import title
+from noetl.playbook.source.nodes import Node
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from noetl.expressions.template import is_template
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Node, Scalar, Sequence
-from noetl.playbook.positions import locate
 from noetl.playbook.reading import child, entries
 from noetl.playbook.rules.rule import Part, Rule
 from noetl.playbook.rules.written import WrittenTask, written_tasks
+from noetl.playbook.source.nodes import Node, Scalar, Sequence
+from noetl.playbook.source.positions import locate
 
 HEADERS = frozenset({"authorization", "proxy-authorization", "x-api-key", "api-key", "x-auth-token"})
 CHARS_MAX = 10_000

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Directive
-from noetl.playbook.nodes import Mapping
 from noetl.playbook.reading import text
 from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.conditions import task_rules
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import head
+from noetl.playbook.source.nodes import Mapping
 
 HINT = f"write `then: {{ do: … }}` with one of {', '.join(Directive)}"
 

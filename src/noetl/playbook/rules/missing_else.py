@@ -6,9 +6,9 @@ from noetl.expressions.template import parse
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.policies import RULE as TASK_RULE
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence, Source
 from noetl.playbook.rules.conditions import rule_lists
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence, Source
 from noetl.playbook.structure import RuleList
 
 MESSAGE = "these rules have no `else`: an output that none of them matches goes on as `continue`, errors too"

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.kinds import Kind
-from noetl.playbook.nodes import Node
 from noetl.playbook.reading import child
 from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.fields import holders
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import called
 from noetl.playbook.rules.written import WrittenTask, written_tasks
+from noetl.playbook.source.nodes import Node
 from noetl.playbook.structure import UnknownKey
 
 

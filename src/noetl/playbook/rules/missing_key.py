@@ -7,12 +7,12 @@ from noetl.playbook.document import Document
 from noetl.playbook.grammar.policies import ADMIT, ADMIT_RULE, ELSE, TASK_POLICY, THEN
 from noetl.playbook.grammar.root import API_VERSION, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH
-from noetl.playbook.nodes import Mapping, Node
 from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.conditions import items, rule_lists
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import called, head
 from noetl.playbook.shape import Field, Shape
+from noetl.playbook.source.nodes import Mapping, Node
 from noetl.playbook.structure import MissingKey, OldWord
 
 SPOKEN_OF_ELSEWHERE = (TASK_POLICY, ADMIT, THEN, ELSE)

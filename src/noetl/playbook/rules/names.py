@@ -10,8 +10,8 @@ from noetl.expressions.template import NameUse
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document, Place, TemplateUse
 from noetl.playbook.model import Loop, Step
-from noetl.playbook.positions import replace_in_scalar
 from noetl.playbook.rules.written import owners, title
+from noetl.playbook.source.positions import replace_in_scalar
 
 
 class Sense(StrEnum):

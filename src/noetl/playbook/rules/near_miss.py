@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from noetl.expressions.template import NameUse
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, TemplateUse
-from noetl.playbook.positions import replace_in_scalar
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling
 from noetl.playbook.rules.written import owners
+from noetl.playbook.source.positions import replace_in_scalar
 
 OUTPUT = ("status", "data", "ref", "error", "meta", "loop", "http", "pg", "py", "process", "duckdb", "playbook")
 EVENT = ("name", "step", "status", "step_run_id", "error", "loop")

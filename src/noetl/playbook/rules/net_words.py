@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from noetl.playbook.document import Document
 from noetl.playbook.model import AdmitRule, Arc, Block, Rule, Step, Task
-from noetl.playbook.nodes import Mapping, Node, Scalar
 from noetl.playbook.reading import child, mapping, mappings, text
 from noetl.playbook.rules.judgement import node_of
 from noetl.playbook.rules.wording import head
 from noetl.playbook.rules.written import title
+from noetl.playbook.source.nodes import Mapping, Node, Scalar
 from noetl.playbook.structure import sugar_word
 
 NAMES_MAX = 5

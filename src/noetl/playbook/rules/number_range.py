@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
-from noetl.playbook.scalars import quote
+from noetl.playbook.source.nodes import Scalar
+from noetl.playbook.source.scalars import quote
 from noetl.playbook.structure import OutOfRange, WrongType
 
 

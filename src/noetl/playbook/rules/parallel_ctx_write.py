@@ -6,10 +6,10 @@ from noetl.expressions.template import is_template
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, SetUse
 from noetl.playbook.model import Block, Loop, LoopMode, Reducer, Step
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.writes import looped, writes_in
 from noetl.playbook.rules.written import title
+from noetl.playbook.source.nodes import Scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

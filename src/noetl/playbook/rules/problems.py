@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from noetl.expressions.template import Problem
 from noetl.playbook.diagnostics import Diagnostic, Edit
 from noetl.playbook.document import Document, TemplateUse
-from noetl.playbook.positions import replace_in_scalar
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.source.positions import replace_in_scalar
 from noetl.playbook.structure import is_name
 
 _GUESS = "Did you mean `"

@@ -7,9 +7,9 @@ import msgspec
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block
-from noetl.playbook.nodes import Node, Scalar
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.written import written_tasks
+from noetl.playbook.source.nodes import Node, Scalar
 
 HINT = "a circle ends only by a rule that breaks or fails; say so in a `before` rule, or loop instead"
 SHOWN_MAX = 8

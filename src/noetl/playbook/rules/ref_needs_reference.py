@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, SetUse, TemplateUse
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.rules.references import Names, Verdict, judge_expression, reference_names, templates_by_node
 from noetl.playbook.rules.rule import Part, Rule
 from noetl.playbook.rules.wording import found
+from noetl.playbook.source.nodes import Scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

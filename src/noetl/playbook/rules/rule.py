@@ -7,8 +7,8 @@ import msgspec
 from noetl.expressions.template import NameUse, Problem, Segment
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity, Span
 from noetl.playbook.document import Document, TemplateUse
-from noetl.playbook.nodes import Node
-from noetl.playbook.positions import locate
+from noetl.playbook.source.nodes import Node
+from noetl.playbook.source.positions import locate
 
 
 class Rule(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from noetl.errors import closest
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.nodes import Scalar, Style
+from noetl.playbook.source.nodes import Scalar, Style
 
 COMPARISONS_MAX = 20_000
 NAMES_SHOWN_MAX = 12

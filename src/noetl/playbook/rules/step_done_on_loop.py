@@ -6,11 +6,11 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.net.choices import LOOP_DONE, STEP_DONE
 from noetl.playbook.net.findings import Certainty, LoopDoneWithoutLoop, StepDoneOnLoop
-from noetl.playbook.nodes import Scalar
-from noetl.playbook.positions import locate, replace_in_scalar
 from noetl.playbook.rules.judgement import judge
 from noetl.playbook.rules.net_words import arc_guard
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.source.nodes import Scalar
+from noetl.playbook.source.positions import locate, replace_in_scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
-from noetl.playbook.positions import locate
 from noetl.playbook.rules.code_texts import code_texts
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.scopes_in_text import find_tag
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.source.positions import locate
 
 _FREE_TEXT = frozenset({"description"})
 """Keys of `metadata` that are prose and may well speak of templates."""

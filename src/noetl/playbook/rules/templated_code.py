@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from noetl.expressions.template import parse
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.positions import locate
 from noetl.playbook.rules.code_texts import CodeText, code_texts
 from noetl.playbook.rules.rule import Part, Rule
 from noetl.playbook.rules.scopes_in_text import find_tag
+from noetl.playbook.source.positions import locate
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

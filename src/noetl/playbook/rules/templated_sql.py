@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from noetl.expressions.template import is_template, parse
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.positions import locate
 from noetl.playbook.rules.code_texts import CodeText, sql_texts
 from noetl.playbook.rules.rule import Part, Rule
+from noetl.playbook.source.positions import locate
 
 SHOWN_MAX = 60
 

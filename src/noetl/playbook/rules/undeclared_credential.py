@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from noetl.expressions.template import is_template
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Node
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling
 from noetl.playbook.rules.written import written_tasks
+from noetl.playbook.source.nodes import Node
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.rules.advice import NONE, Advice, advice
 from noetl.playbook.rules.policy_shape import is_of_bare_rule
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
 from noetl.playbook.rules.wording import listed
+from noetl.playbook.source.nodes import Scalar
+from noetl.playbook.source.tree import shorten
 from noetl.playbook.structure import UnknownKey
-from noetl.playbook.tree import shorten
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

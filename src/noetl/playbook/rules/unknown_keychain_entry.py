@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from noetl.expressions.template import Segment
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document, TemplateUse
-from noetl.playbook.positions import replace_in_scalar
 from noetl.playbook.rules.names import Sense, read_names
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling
+from noetl.playbook.source.positions import replace_in_scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

@@ -6,8 +6,8 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.source.tree import shorten
 from noetl.playbook.structure import UnknownKind
-from noetl.playbook.tree import shorten
 
 ELSEWHERE = {
     "shell": "script",

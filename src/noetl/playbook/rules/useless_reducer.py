@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Loop, LoopMode, Step
-from noetl.playbook.nodes import Scalar
 from noetl.playbook.reading import entries, mapping
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling, respell
 from noetl.playbook.rules.writes import looped, task_writes, writes_in
 from noetl.playbook.rules.written import title
+from noetl.playbook.source.nodes import Scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

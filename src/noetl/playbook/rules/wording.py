@@ -5,10 +5,10 @@ from typing import assert_never
 from noetl.expressions.template import is_template
 from noetl.playbook import shape
 from noetl.playbook.grammar.root import METADATA
-from noetl.playbook.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.reading import text
 from noetl.playbook.shape import Type
-from noetl.playbook.tree import shorten
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.source.tree import shorten
 
 WORDS_SHOWN_MAX = 24
 

@@ -7,8 +7,8 @@ import msgspec
 from noetl.playbook.document import Document
 from noetl.playbook.kinds import Kind
 from noetl.playbook.model import Block, Step, Task
-from noetl.playbook.nodes import Mapping, Scalar
 from noetl.playbook.reading import mappings, text
+from noetl.playbook.source.nodes import Mapping, Scalar
 from noetl.playbook.structure import OldWord, sugar_word
 
 LABELLED = "NOE606"

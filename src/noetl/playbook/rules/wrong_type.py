@@ -6,14 +6,14 @@ from noetl.expressions.template import is_template
 from noetl.playbook import shape
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.nodes import Mapping, Scalar, Sequence
 from noetl.playbook.rules.policy_shape import speaks_of
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
 from noetl.playbook.rules.wording import expected, found
-from noetl.playbook.scalars import quote, resolve_plain
+from noetl.playbook.source.nodes import Mapping, Scalar, Sequence
+from noetl.playbook.source.scalars import quote, resolve_plain
+from noetl.playbook.source.tree import shorten
 from noetl.playbook.structure import TooFew, WrongType
-from noetl.playbook.tree import shorten
 
 Cure = tuple[str | None, list[Edit]]
 NONE: Cure = (None, [])

@@ -8,11 +8,11 @@ import msgspec
 import yaml
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.failures import parts_of
-from noetl.playbook.lines import BYTE_ORDER_MARK, Lines
-from noetl.playbook.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style
-from noetl.playbook.scalars import quote, resolve_plain
-from noetl.playbook.unquoted import TEMPLATE_MESSAGE, quote_hint
+from noetl.playbook.source.failures import parts_of
+from noetl.playbook.source.lines import BYTE_ORDER_MARK, Lines
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style
+from noetl.playbook.source.scalars import quote, resolve_plain
+from noetl.playbook.source.unquoted import TEMPLATE_MESSAGE, quote_hint
 
 DEPTH_MAX = 64
 SCALAR_CHARS_MAX = 1_000_000

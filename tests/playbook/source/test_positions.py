@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.playbook.diagnostics import Edit, Span
-from noetl.playbook.edits import apply_edits
-from noetl.playbook.positions import DECODED_CHARS_MAX, locate, position, replace_in_scalar
-from noetl.playbook.source import Scalar, Source, Style, read_source
+from noetl.playbook.source.edits import apply_edits
+from noetl.playbook.source.positions import DECODED_CHARS_MAX, locate, position, replace_in_scalar
+from noetl.playbook.source.read import Scalar, Source, Style, read_source
 from tests.playbook.trees import BOOK, mutated_books, read, scalar_of, scalars_of
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import yaml
 
-from noetl.playbook.brackets import (
+from noetl.playbook.source.brackets import (
     explain_after_bracket,
     explain_after_quote,
     explain_escape,
     explain_open_bracket,
     explain_open_quote,
 )
-from noetl.playbook.failures import Failure
-from noetl.playbook.layout import (
+from noetl.playbook.source.failures import Failure
+from noetl.playbook.source.layout import (
     explain_extra_key,
     explain_indentation,
     explain_inline_list,
@@ -21,9 +21,9 @@ from noetl.playbook.layout import (
     explain_missing_space,
     explain_tab,
 )
-from noetl.playbook.lines import BYTE_ORDER_MARK, Lines
-from noetl.playbook.nodes import Scalar, SourceProblem
-from noetl.playbook.unquoted import explain_second_colon, explain_special_start, explain_template
+from noetl.playbook.source.lines import BYTE_ORDER_MARK, Lines
+from noetl.playbook.source.nodes import Scalar, SourceProblem
+from noetl.playbook.source.unquoted import explain_second_colon, explain_special_start, explain_template
 
 
 def explain_syntax(

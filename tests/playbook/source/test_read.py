@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.playbook.diagnostics import Span
-from noetl.playbook.edits import apply_edits
-from noetl.playbook.source import (
+from noetl.playbook.source.edits import apply_edits
+from noetl.playbook.source.read import (
     DEPTH_MAX,
     FILE_BYTES_MAX,
     NODES_MAX,

@@ -3,9 +3,9 @@
 import re
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.failures import Failure, parts_of
-from noetl.playbook.nodes import SourceProblem
-from noetl.playbook.scalars import quote
+from noetl.playbook.source.failures import Failure, parts_of
+from noetl.playbook.source.nodes import SourceProblem
+from noetl.playbook.source.scalars import quote
 
 TEMPLATE_MESSAGE = "an unquoted template; YAML takes the { at its start for a mapping"
 

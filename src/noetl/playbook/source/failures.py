@@ -5,9 +5,9 @@ import re
 import msgspec
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.lines import Lines
-from noetl.playbook.nodes import Scalar, SourceProblem
-from noetl.playbook.scalars import quote
+from noetl.playbook.source.lines import Lines
+from noetl.playbook.source.nodes import Scalar, SourceProblem
+from noetl.playbook.source.scalars import quote
 
 LINE_CHARS_MAX = 1_000
 LINES_BACK_MAX = 200

@@ -1,8 +1,8 @@
 """Quotes and brackets that are not closed, closed wrongly or followed by text; wrong escapes in quotes."""
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.failures import LINE_CHARS_MAX, Failure
-from noetl.playbook.nodes import SourceProblem, Style
+from noetl.playbook.source.failures import LINE_CHARS_MAX, Failure
+from noetl.playbook.source.nodes import SourceProblem, Style
 
 _CLOSING = {"[": "]", "{": "}"}
 

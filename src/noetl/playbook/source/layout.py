@@ -3,8 +3,8 @@
 import re
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.failures import Failure, parts_of
-from noetl.playbook.nodes import SourceProblem
+from noetl.playbook.source.failures import Failure, parts_of
+from noetl.playbook.source.nodes import SourceProblem
 
 _TIGHT_COLON = re.compile(r"\s*(?:-\s+)*[\w.-]+(:)(?=[^\s:/])")
 _TIGHT_DASH = re.compile(r"\s*(-)(?=[^\s\-.\d])")

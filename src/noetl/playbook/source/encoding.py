@@ -3,8 +3,8 @@
 import re
 
 from noetl.playbook.diagnostics import Span
-from noetl.playbook.lines import Lines
-from noetl.playbook.nodes import Refused, SourceProblem
+from noetl.playbook.source.lines import Lines
+from noetl.playbook.source.nodes import Refused, SourceProblem
 
 FILE_BYTES_MAX = 10 * 1024 * 1024
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from noetl.playbook.edits import apply_edits
-from noetl.playbook.nodes import SourceProblem
-from noetl.playbook.source import read_source
+from noetl.playbook.source.edits import apply_edits
+from noetl.playbook.source.nodes import SourceProblem
+from noetl.playbook.source.read import read_source
 
 
 def problem_of(text: str) -> SourceProblem:

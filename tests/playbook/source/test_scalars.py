@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noetl.playbook.scalars import Value, escape_double, quote, resolve_plain
+from noetl.playbook.source.scalars import Value, escape_double, quote, resolve_plain
 
 
 @pytest.mark.parametrize("text", ["", "~", "null", "Null", "NULL"])

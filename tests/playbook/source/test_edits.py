@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.edits import apply_edits, apply_fixes
+from noetl.playbook.source.edits import apply_edits, apply_fixes
 
 TEXT = "a: b\r\nc: \U0001f600\u2028d\x85\rend"
 

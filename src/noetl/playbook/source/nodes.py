@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from noetl.playbook.diagnostics import Edit, Span
-from noetl.playbook.lines import Lines
+from noetl.playbook.source.lines import Lines
 
 
 class Style(StrEnum):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.playbook.diagnostics import Span
-from noetl.playbook.lines import Lines
+from noetl.playbook.source.lines import Lines
 
 TEXTS = st.text(st.sampled_from("a\r\n\x85\u2028\U0001f600\t"), max_size=40)
 

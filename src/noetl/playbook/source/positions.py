@@ -6,10 +6,10 @@ from functools import lru_cache
 import msgspec
 import yaml
 
-from noetl.playbook.decoding import Decoded, decode_block, decode_flow
 from noetl.playbook.diagnostics import Edit, Span
-from noetl.playbook.nodes import Scalar, Source, Style
-from noetl.playbook.scalars import escape_double, quote, resolve_plain
+from noetl.playbook.source.decoding import Decoded, decode_block, decode_flow
+from noetl.playbook.source.nodes import Scalar, Source, Style
+from noetl.playbook.source.scalars import escape_double, quote, resolve_plain
 
 DECODED_CHARS_MAX = 100_000
 """A longer scalar that is not in the file as it is read is only located as a whole."""

@@ -7,9 +7,9 @@ import yaml
 from yaml._yaml import CParser
 
 from noetl.playbook.diagnostics import Span
-from noetl.playbook.encoding import FILE_BYTES_MAX, decode, readable
-from noetl.playbook.lines import Lines
-from noetl.playbook.nodes import (
+from noetl.playbook.source.encoding import FILE_BYTES_MAX, decode, readable
+from noetl.playbook.source.lines import Lines
+from noetl.playbook.source.nodes import (
     Entry,
     Mapping,
     Node,
@@ -20,8 +20,8 @@ from noetl.playbook.nodes import (
     SourceProblem,
     Style,
 )
-from noetl.playbook.syntax import explain_syntax
-from noetl.playbook.tree import DEPTH_MAX, NODES_MAX, PROBLEMS_MAX, SCALAR_CHARS_MAX, TreeBuilder
+from noetl.playbook.source.syntax import explain_syntax
+from noetl.playbook.source.tree import DEPTH_MAX, NODES_MAX, PROBLEMS_MAX, SCALAR_CHARS_MAX, TreeBuilder
 
 __all__ = [
     "DEPTH_MAX",

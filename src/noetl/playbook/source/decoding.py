@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from noetl.playbook.nodes import Style
+from noetl.playbook.source.nodes import Style
 
 _BREAK = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 _BREAKS = "\r\n\x85\u2028\u2029"
