@@ -53,11 +53,16 @@ def _block(block: Block, choices: Choices) -> Block:
 
 
 def _longer(loop: Loop, choices: Choices) -> Loop:
+    """Elements have parts, and the parts have parts, so that loops inside find their collection."""
     spec = _without_limits(loop.spec)
-    if not happens(choices, 3):
-        rows = [{"id": row, "parts": list(range(choices.number(0, 3)))} for row in range(choices.number(0, 6))]
-        loop = msgspec.structs.replace(loop, in_=rows)
+    if loop.loop is not None or not happens(choices, 3):
+        loop = msgspec.structs.replace(loop, in_=_elements(choices, len(list(loop.levels())), 6))
     return msgspec.structs.replace(loop, spec=spec)
+
+
+def _elements(choices: Choices, depth: int, most: int) -> list[object]:
+    count = choices.number(0, most)
+    return [{"id": number, "parts": _elements(choices, depth - 1, 3) if depth else []} for number in range(count)]
 
 
 def _tasks(tasks: tuple[Task, ...], choices: Choices) -> tuple[Task, ...]:

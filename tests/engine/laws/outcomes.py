@@ -36,7 +36,7 @@ def outcome(seed: int, execution_id: str, task_run_id: str, task: ReadyTask) -> 
     blocks: Mapping[str, object] = {name: block} if name else {}
     if chance.random() < 0.12:
         return Output(status=Status.ERROR, error=chance.choice(ERRORS), blocks=blocks)
-    if chance.random() < 0.15 or "output.ref" in str(task.task.set):
+    if chance.random() < 0.15 or ".ref" in str(task.task.set):
         stored = Reference("blob", {"key": task_run_id}, meta=ReferenceMeta(bytes=10**6, sha256="0" * 64))
         return Output(ref=stored, blocks=blocks)
     return Output(data=chance.choice(DATA), blocks=blocks)

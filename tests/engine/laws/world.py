@@ -21,7 +21,7 @@ from tests.engine.laws.executions import Execution, Row, frozen
 from tests.engine.laws.workers import Holding
 
 ROOT = "x"
-MOVES_MAX = 1_500
+MOVES_MAX = 400
 EXECUTIONS_MAX = 30
 LEASE_S = 60.0
 LATE_REPORTS_MAX = 20
@@ -66,11 +66,11 @@ class World:
         """Until nothing can happen any more; a run that goes in circles is cancelled."""
         while actions := self._possible():
             self.moves += 1
+            self.chance.choice(actions)()
+            self._trouble()
             if self.moves == MOVES_MAX:
                 self.send(self.root, CancelExecution("too long"))
             assert self.moves <= 2 * MOVES_MAX, "the execution does not end, though it was cancelled"
-            self.chance.choice(actions)()
-            self._trouble()
         stuck = [name for name, execution in self.executions.items() if not execution.state.has_ended]
         assert not stuck, f"nothing can happen any more, but these have not ended: {stuck}"
         return self
