@@ -7,6 +7,7 @@ state that was reached, so that a test cannot pass on a state that events do not
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
+from typing import Self
 
 import msgspec
 
@@ -159,7 +160,7 @@ class Driver:
             request=(effect.execution_id, fx.as_request(effect, "")),
         )
 
-    def run(self, moves: int = MOVES_MAX) -> "Driver":
+    def run(self, moves: int = MOVES_MAX) -> Self:
         """Carry on until nothing is left to do, or for so many moves."""
         for _ in range(moves):
             if self.state.has_ended or not self.step():
