@@ -6,6 +6,7 @@ import msgspec
 
 from noetl.engine.output import Output, Status, failed
 from noetl.playbook.migrate import migrate
+from tests.engine import playbooks
 from tests.engine.driver import Driver, Tool
 from tests.engine.texts import playbook
 
@@ -15,12 +16,10 @@ class Scenario(msgspec.Struct, frozen=True):
     tool: Tool
     workload: Mapping[str, object] = {}
     seed: int | None = None
-
-    def start(self) -> Driver:
-        return Driver(self.text, self.tool, self.workload, seed=self.seed)
+    playbooks: Mapping[str, str] = {}
 
     def run(self) -> Driver:
-        return self.start().run()
+        return Driver(self.text, self.tool, self.workload, playbooks=self.playbooks, seed=self.seed).run()
 
 
 def answered(status: int, data: object = None) -> Output:
@@ -495,6 +494,20 @@ class Limited:
         return answered(429) if self.asked % 4 == 0 else answered(200, page_of(fields, 3))
 
 
+class Unlucky:
+    """Every third call fails."""
+
+    def __init__(self) -> None:
+        self.called = 0
+
+    def __call__(self, name: str, fields: Mapping[str, object], given: Mapping[str, object]) -> Output:
+        self.called += 1
+        if self.called % 3 == 0:
+            return failed("connect", "no route", retryable=True)
+        params = fields.get("params")
+        return Output(data=params) if isinstance(params, dict) else Output(data={"of": name, **given})
+
+
 def scenarios() -> dict[str, Scenario]:
     """By the name under which the log is kept. Tools may remember, so every run asks for new ones."""
     return {
@@ -510,4 +523,10 @@ def scenarios() -> dict[str, Scenario]:
         "pagination_oldest": Scenario(migrate(OLDEST).text, pages),
         "pagination_v10": Scenario(V10, Unsteady(), seed=3),
         "pagination_march": Scenario(MARCH, Limited()),
+        "waits": Scenario(playbooks.PAGES, Unlucky()),
+        "best_effort": Scenario(playbooks.NESTED, Unlucky(), seed=4),
+        "blocks": Scenario(playbooks.BLOCKS, echo),
+        "child": Scenario(playbooks.PARENT, echo, playbooks={"other": playbooks.CHILD}),
+        "join": Scenario(playbooks.FAN, echo, seed=5),
+        "doors": Scenario(playbooks.DOORS, echo),
     }

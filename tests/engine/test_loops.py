@@ -422,6 +422,16 @@ def test_step_is_carried_through_sequential_loops_inside_one_another() -> None:
     assert run(nested("parallel", "sequential", tasks, step)).state.ctx == {"seen": []}
 
 
+def test_the_arcs_of_nested_sequential_loops_that_failed_see_what_was_written_to_step() -> None:
+    tasks = """
+    - { name: n, kind: noop, set: { step.last: "{{ cell }}" } }
+    - { name: t, kind: python, code: x, input: { item: "{{ cell }}" } }
+    """
+    step = 'next: { arcs: [ { step: s, when: false }, { step: u, when: "{{ step.last == 1 }}" } ] }'
+    text = nested("sequential", "sequential", tasks, step) + "  - { step: u, tool: { kind: noop } }\n"
+    assert Driver(text, odd).run().state.status == "completed"
+
+
 def odd(name: str, fields: object, given: object) -> Output:  # noqa: ARG001
     assert isinstance(given, dict)
     return fails("odd") if given["item"] % 2 else Output(data=given["item"])
