@@ -161,17 +161,18 @@ def _done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor
 def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
     keeps = fact.ran and fact.directive is not Directive.SKIP
     is_data = keeps and fact.output.status is Status.OK and kind != "noop"
-    seen = {"data": fact.output.data, "ref": fact.output.ref, "status": fact.output.status.value}
+    output = fact.output
+    seen = {fact.task: {"data": output.data, "ref": output.ref, "status": output.status.value}} if keeps else {}
     return msgspec.structs.replace(
         frame,
         pc=frame.pc if fact.next is None else fact.next,
         attempt=frame.attempt if fact.directive is Directive.RETRY else 0,
         runs=frame.runs if fact.ran else {**frame.runs, fact.task: frame.runs.get(fact.task, 0) + 1},
         not_before=fact.due_at,
-        prev=_data(fact.output, dialect, kind) if is_data else frame.prev,
-        output=fact.output if keeps else frame.output,
+        prev=_data(output, dialect, kind) if is_data else frame.prev,
+        output=output if keeps else frame.output,
         output_kind=kind if keeps else frame.output_kind,
-        outputs={**frame.outputs, fact.task: seen} if keeps else frame.outputs,
+        outputs={**frame.outputs, **seen},
         is_running=False,
         end=_end(frame, fact, keeps=keeps) if fact.next is None else None,
         is_failed=fact.directive is Directive.FAIL,

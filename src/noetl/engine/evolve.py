@@ -239,20 +239,22 @@ def _task(program: Program, state: State, fact: e.TaskStarted | e.TaskDone | e.T
     if isinstance(fact, e.TaskWaiting):
         holder.is_parked = not fact.is_over
         state.children += fact.child is not None
+        return (Tend(run.id, ()),) if fact.path and holder.is_parked else ()
     return ()
 
 
 def holder_at(run: StepRun, path: e.Path) -> StepRun | Iteration:
     """What holds the cursor: the step run itself, or an iteration in flight."""
-    return loop_at(run, path[:-1]).live[path[-1]] if path else run
+    holder: StepRun | Iteration = run
+    for index in path:
+        assert holder.loop is not None
+        holder = holder.loop.live[index]
+    return holder
 
 
 def loop_at(run: StepRun, path: e.Path) -> LoopRun:
     """The loop whose iterations are numbered under `path`."""
-    loop = run.loop
-    for index in path:
-        assert loop is not None
-        loop = loop.live[index].loop
+    loop = holder_at(run, path).loop
     assert loop is not None
     return loop
 

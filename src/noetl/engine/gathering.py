@@ -118,7 +118,9 @@ def part_of(
     index: int, data: list[object] | None, writes: Values, reduced: Values, reducers: Mapping[str, Reducer]
 ) -> Gathered:
     """What one iteration gave: its data, its writes, and what loops inside it have reduced already."""
-    part = Gathered(data, reduced={path: own_copy(value) for path, value in reduced.items()})
+    part = Gathered(data)
+    if reduced:
+        part.reduced = {path: own_copy(value) for path, value in reduced.items()}
     for path, value in _folded(writes).items():
         reducer = reducers.get(path)
         if reducer is None:

@@ -91,7 +91,8 @@ def decode_value(data: bytes) -> object:
 
 def has_mark(data: bytes | msgspec.Raw) -> bool:
     """Whether JSON may hold references or escaped keys, so that it must be revived."""
-    return _SIGN in bytes(data)
+    found = bytes(data)
+    return b"$" in found and _SIGN in found  # one byte is found many times faster than several
 
 
 def revive(data: object) -> object:
