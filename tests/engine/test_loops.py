@@ -3,6 +3,7 @@
 import pytest
 
 from noetl.engine import events as e
+from noetl.engine.commands import FailPoison
 from noetl.engine.output import Output
 from noetl.engine.reference import Reference
 from noetl.playbook.model import LoopMode
@@ -293,6 +294,22 @@ def test_fail_fast_ends_iterations_that_wait() -> None:
     )
     assert driver.now == 0
     assert driver.timers == {}
+
+
+def test_an_iteration_that_begins_to_wait_while_the_loop_stops_is_ended() -> None:
+    driver = Driver(looped("mode: parallel, max_in_flight: 2", WAITING), later_or_never)
+    run_ = driver.state.runs["s#1"]
+    for path in ((0,), (0,), (1,)):
+        driver.move(run_, path)
+    driver.send(FailPoison("s#1", (1,), 5))
+    assert driver.state.status == "running"
+    driver.move(run_, (0,))
+    assert only(driver.facts, "task.waiting", "loop.iteration.f", "step.failed") == (
+        "loop.iteration.failed s#1[1] !poison\n"
+        "task.waiting s#1[0].t/2 until 3600\n"
+        "loop.iteration.failed s#1[0] !cancelled\n"
+        "step.failed s#1 !poison"
+    )
 
 
 def test_an_iteration_that_waits_keeps_its_place_in_max_in_flight() -> None:
