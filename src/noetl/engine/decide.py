@@ -67,10 +67,10 @@ def transact(program: Program, state: State, command: Command, around: Surroundi
     pending: deque[Pending] = deque()
     scheduled = 0
     while decided:
+        scheduled += isinstance(decided[0], e.StepScheduled)
         for fact in map(around.fit, decided):
             pending.extend(evolve(program, state, fact))
             facts.append(fact)
-            scheduled += isinstance(fact, e.StepScheduled)
         decided = _next(program, state, pending, around) if scheduled <= UNWORKED_STEPS_MAX else _circles(state)
     return facts
 

@@ -60,11 +60,9 @@ class _Play:
     def take(self, fact: Reported) -> bool:
         if self.is_over or fact.step_run_id != self.run.id:
             return False
+        if not self.is_started and not isinstance(fact, e.StepStarted):
+            return False
         match fact:
-            case e.StepStarted():
-                return self.step_started(fact)
-            case _ if not self.is_started:
-                return False
             case e.TaskStarted() | e.TaskDone() | e.TaskWaiting():
                 return self.pipeline_fact(fact)
             case e.StepDone() | e.StepFailed():
@@ -73,6 +71,8 @@ class _Play:
                 return self.iteration_started(fact)
             case e.IterationDone(call="") | e.IterationFailed(call=""):
                 return self.iteration_ended(fact)
+            case e.StepStarted():
+                return self.step_started(fact)
             case _:
                 return self.pipeline_fact(fact)
 
