@@ -120,7 +120,8 @@ def test_the_set_of_a_step_applies_before_its_arcs_and_theirs_before_the_next_st
 
 
 def test_the_sets_of_several_arcs_apply_in_order_and_see_one_another() -> None:
-    arcs = '{ step: b, set: { ctx.x: 1 } }, { step: c, set: { step.s: 1 } }, { step: c, set: { ctx.x: "{{ ctx.x + step.s }}" } }'
+    last = '{ step: c, set: { ctx.x: "{{ ctx.x + step.s }}" } }'
+    arcs = f"{{ step: b, set: {{ ctx.x: 1 }} }}, {{ step: c, set: {{ step.s: 1 }} }}, {last}"
     assert run(routed(arcs, "inclusive")).state.ctx == {"x": 2}
 
 
