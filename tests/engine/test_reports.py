@@ -93,6 +93,7 @@ WRONG: list[tuple[str, Callable[[], Reported]]] = [
     ("a child", lambda: e.TaskWaiting("s#1", (), "s#1.a/1", child=e.Child("x.s#1.a/1", "p"))),
     ("an end of a wait", lambda: e.TaskWaiting("s#1", (), "s#1.a/1", is_over=True)),
     ("a call", lambda: msgspec.structs.replace(started(), call=e.Call("block"))),
+    ("a rule that is none", lambda: msgspec.structs.replace(started(), rule=0)),
 ]
 
 
@@ -111,6 +112,7 @@ WRONG_ENDS: list[tuple[str, Callable[[], Reported]]] = [
     ("that goes on nowhere", lambda: msgspec.structs.replace(done(None), directive=Directive.CONTINUE)),
     ("without a run", lambda: msgspec.structs.replace(done(1), ran=False)),
     ("by another name", lambda: e.TaskDone("s#1", (), "", "a", 1, Output(), Directive.CONTINUE, 1)),
+    ("by a rule that is none", lambda: msgspec.structs.replace(done(1), rule=0)),
     ("in the middle", lambda: e.StepDone("s#1", Output())),
     ("that waits", lambda: e.TaskWaiting("s#1", (), "s#1.a/1", due_at=1.0)),
     ("by a child that is no playbook", lambda: e.TaskWaiting("s#1", (), "s#1.a/1", child=e.Child("x.s#1.a/1", "p"))),
@@ -170,6 +172,7 @@ def test_iterations_of_a_parallel_loop_start_in_any_order_but_never_twice_nor_to
     assert refused(driver, e.IterationStarted("s#1", (2,)))
     assert refused(driver, e.IterationStarted("s#1", (3,)))
     assert refused(driver, e.IterationStarted("s#1", (-1,)))
+    assert refused(driver, e.IterationStarted("s#1", (0,), by_server=True))
     assert refused(driver, e.IterationStarted("s#1", (0, 0)))
     assert refused(driver, e.IterationStarted("s#1", (0,)), e.IterationStarted("s#1", (1,)))
     assert refused(driver, e.IterationStarted("s#1", (0,)), e.IterationStarted("s#1", (0,)))

@@ -82,7 +82,7 @@ Command = RequestExecution | Report | EndWait | ExpireStep | FailPoison | Cancel
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """Why a command changed nothing. `kind`: ended, unknown, stale, unexpected."""
+    """Why a command changed nothing. `kind`: ended, unknown, stale."""
 
     kind: str
     message: str

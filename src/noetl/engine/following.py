@@ -1,9 +1,12 @@
 """Which fact of a pipeline can come next. A worker that runs the same engine never asks in vain; a lost one does."""
 
+from collections.abc import Sequence
+
 from noetl.engine import events as e
 from noetl.engine.cursor import Cursor, Frame, Turn, WorkerFact, frame_of, is_over
 from noetl.engine.names import child_execution_id
 from noetl.engine.pipeline import end_of
+from noetl.engine.policy import ReadyRule
 from noetl.engine.program import Program, ReadyTask
 from noetl.engine.view import RunView, StateView
 from noetl.engine.workerside import pipeline_of, run_id
@@ -30,7 +33,9 @@ def _can_start(program: Program, run: RunView, cursor: Cursor, fact: e.TaskStart
     task = _current(program, run, frame)
     if not isinstance(frame, Frame) or task is None or frame.is_running or task.task.name != fact.task:
         return False
-    if fact.attempt != frame.attempt + 1 or (fact.call is not None and task.task.kind != "workbook"):
+    if fact.attempt != frame.attempt + 1 or not _is_known(fact.rule, task.before):
+        return False
+    if fact.call is not None and fact.call.block != task.task.fields.get("task"):
         return False
     return fact.task_run_id == run_id(frame, run.id, fact.path, fact.task, frame.runs.get(fact.task, 0) + 1)
 
@@ -44,7 +49,13 @@ def _can_end(program: Program, run: RunView, cursor: Cursor, fact: e.TaskDone) -
         return False
     number = frame.runs.get(fact.task, 0) + (0 if fact.ran else 1)
     is_here = fact.task_run_id == run_id(frame, run.id, fact.path, fact.task, number)
-    return is_here and fact.attempt == frame.attempt and _leads_on(program, run, frame, fact)
+    if not is_here or not _is_known(fact.rule, task.rules or () if fact.ran else task.before):
+        return False
+    return fact.attempt == frame.attempt and _leads_on(program, run, frame, fact)
+
+
+def _is_known(rule: int | None, rules: Sequence[ReadyRule]) -> bool:
+    return rule is None or 0 <= rule < len(rules)
 
 
 def _leads_on(program: Program, run: RunView, frame: Frame, fact: e.TaskDone) -> bool:

@@ -95,7 +95,7 @@ class _Play:
 
     def iteration_started(self, fact: e.IterationStarted) -> bool:
         loop = loop_under(self.run, fact.path[:-1]) if fact.path else None
-        if loop is None or not self.has_room(loop, fact.path):
+        if loop is None or fact.by_server or not self.has_room(loop, fact.path):
             return False
         self.places[fact.path] = _Place(start(self.step.get(loop.path, loop.step)), loop)
         self.opened[loop.path] = self.opened.get(loop.path, 0) + 1
@@ -183,7 +183,7 @@ class _Play:
         assert isinstance(frame, Frame)
         task = pipeline_of(self.program, frame, self.run.step).tasks[frame.pc]
         rules = task.rules if isinstance(fact, e.TaskDone) and fact.ran else task.before
-        rule = rules[fact.rule] if fact.rule is not None and rules else None
+        rule = rules[fact.rule] if fact.rule is not None and rules is not None else None
         by_rule = rule.then.set if rule is not None else {}
         own = {key: value for key, value in fact.patch.ctx.items() if f"ctx.{key}" not in by_rule}
         ruled = {key: value for key, value in fact.patch.ctx.items() if f"ctx.{key}" in by_rule}
