@@ -73,6 +73,11 @@ def test_an_arc_without_when_is_not_taken_after_a_failure() -> None:
     assert driver.state.status == "completed"
 
 
+def test_the_event_of_a_failure_tells_all_of_its_error() -> None:
+    driver = run(routed('{ step: b, when: true, set: { ctx.e: "{{ event.error }}" } }'), t=fails())
+    assert driver.state.ctx == {"e": {"kind": "exception", "message": "it broke", "retryable": False, "details": None}}
+
+
 def test_an_arc_that_is_always_true_is_taken_after_a_failure_too() -> None:
     assert run(routed('{ step: b, when: "{{ true }}" }'), t=fails()).state.status == "completed"
 

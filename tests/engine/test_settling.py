@@ -166,3 +166,26 @@ def test_a_delay_may_be_a_template() -> None:
     )
     later = failed("http_status", "later", details={"after": 30})
     assert run(text, a=[later, Output()]).now == 30
+
+
+def test_every_field_of_an_output_can_be_read_whether_it_applies_or_not() -> None:
+    text = pipeline(
+        """
+        - name: a
+          kind: python
+          code: x
+          spec: { policy: { rules: [ { else: { then: { do: break } } } ] } }
+          set:
+            ctx.error: "{{ output.error }}"
+            ctx.meta: "{{ [output.meta.attempt, output.meta.task_run_id, output.meta.trace_id] }}"
+        """,
+        step="""
+        set: { ctx.event: "{{ [event.error, event.loop] }}" }
+        """,
+    )
+    driver = run(text, a=fails())
+    assert driver.state.ctx == {
+        "error": {"kind": "exception", "message": "it broke", "retryable": False, "details": None},
+        "meta": [1, "s#1.a/1", None],
+        "event": [None, None],
+    }

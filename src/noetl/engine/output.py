@@ -65,11 +65,11 @@ def view(output: Output, kind: str, dialect: Dialect) -> dict[str, object]:
         "status": output.status.value,
         "data": output.data,
         "ref": output.ref,
-        "error": msgspec.to_builtins(output.error),
-        "meta": msgspec.to_builtins(output.meta),
+        "error": msgspec.structs.asdict(output.error) if output.error is not None else None,
+        "meta": msgspec.structs.asdict(output.meta),
     }
     if output.loop is not None:
-        seen["loop"] = msgspec.to_builtins(output.loop)
+        seen["loop"] = msgspec.structs.asdict(output.loop)
     seen.update(output.blocks)
     if dialect is Dialect.V10:
         seen["result"] = result(output, kind)

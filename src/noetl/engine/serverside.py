@@ -57,4 +57,9 @@ def _words(program: Program, state: StateView, given: Values, trigger: Trigger) 
 
 
 def _event(trigger: Trigger) -> dict[str, object]:
-    return {name: msgspec.to_builtins(getattr(trigger, name)) for name in trigger.__struct_fields__}
+    """`event`, with every field it can have: what does not apply is null."""
+    return {name: _fields(value) for name, value in msgspec.structs.asdict(trigger).items()}
+
+
+def _fields(value: object) -> object:
+    return msgspec.structs.asdict(value) if isinstance(value, msgspec.Struct) else value
