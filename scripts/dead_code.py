@@ -34,9 +34,7 @@ def data_lines(text: str) -> set[int]:
     """The lines on which a class of the file declares a field or a member."""
     classes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
     holders = [node for node in classes if DATA_BASES & set(_base_names(node, classes))]
-    return {
-        part.lineno for node in holders for part in node.body if isinstance(part, ast.AnnAssign | ast.Assign)
-    }
+    return {part.lineno for node in holders for part in node.body if isinstance(part, ast.AnnAssign | ast.Assign)}
 
 
 def _base_names(node: ast.ClassDef, classes: Sequence[ast.ClassDef]) -> Iterator[str]:

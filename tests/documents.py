@@ -133,11 +133,7 @@ def matches(shown: Sequence[str], printed: Sequence[str]) -> bool:
         return _stripped(printed) == parts[0]
     lines = _stripped(printed)
     head, tail = parts[0], parts[-1]
-    if (
-        len(head) + len(tail) > len(lines)
-        or lines[: len(head)] != head
-        or lines[len(lines) - len(tail) :] != tail
-    ):
+    if len(head) + len(tail) > len(lines) or lines[: len(head)] != head or lines[len(lines) - len(tail) :] != tail:
         return False
     return _appear_in_order(parts[1:-1], lines[len(head) : len(lines) - len(tail)])
 

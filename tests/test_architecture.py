@@ -83,9 +83,7 @@ def traces_of_a_machine(text: str) -> Iterator[str]:
 def findings(paths: Sequence[Path], look: Callable[[str], Iterator[str]]) -> list[str]:
     """What `look` says about each file, with the file's name before it."""
     return [
-        f"{name_of(path)}: {finding}"
-        for path in paths
-        for finding in look(path.read_text("utf-8", errors="replace"))
+        f"{name_of(path)}: {finding}" for path in paths for finding in look(path.read_text("utf-8", errors="replace"))
     ]
 
 
@@ -103,9 +101,7 @@ def test_a_handler_names_what_it_catches() -> None:
 
 
 def test_a_file_is_named_for_what_it_holds() -> None:
-    assert [
-        name_of(path) for path in SOURCE if EMPTY_NAMES & {path.stem, *path.relative_to(ROOT).parts}
-    ] == []
+    assert [name_of(path) for path in SOURCE if EMPTY_NAMES & {path.stem, *path.relative_to(ROOT).parts}] == []
 
 
 def test_no_file_carries_a_trace_of_one_machine() -> None:
@@ -119,9 +115,7 @@ def test_every_allowed_blind_handler_still_exists() -> None:
 
 def test_every_benchmark_with_a_quick_form_is_run_by_the_one_command() -> None:
     quick = {name_of(path) for path in PYTHON if path.parent.name == "benchmarks" and _has_quick_form(path)}
-    listed = set(
-        re.findall(r'^  "(\S+\.py)\b.*"$', (ROOT / "scripts/check").read_text("utf-8"), re.MULTILINE)
-    )
+    listed = set(re.findall(r'^  "(\S+\.py)\b.*"$', (ROOT / "scripts/check").read_text("utf-8"), re.MULTILINE))
     assert quick <= listed
     assert all((ROOT / name).is_file() for name in listed)
 

@@ -169,9 +169,7 @@ def test_other_output_does_not_match(shown: list[str], printed: list[str]) -> No
         Command(1, "noetl 0 > file && cat file", 0, ("0",)),
     ],
 )
-def test_a_command_that_does_what_the_page_shows_passes(
-    command: Command, tmp_path: Path, programs: Path
-) -> None:
+def test_a_command_that_does_what_the_page_shows_passes(command: Command, tmp_path: Path, programs: Path) -> None:
     assert complaint(command, folder=tmp_path, programs=programs) is None
 
 

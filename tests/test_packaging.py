@@ -35,9 +35,7 @@ def package_files() -> list[Path]:
 
 
 def test_every_dependency_is_locked_at_a_version_it_allows() -> None:
-    unmet = [
-        str(need) for need in wanted() if not need.specifier.contains(PINS[canonicalize_name(need.name)])
-    ]
+    unmet = [str(need) for need in wanted() if not need.specifier.contains(PINS[canonicalize_name(need.name)])]
     assert unmet == []
 
 

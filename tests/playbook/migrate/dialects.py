@@ -12,8 +12,6 @@ from noetl.playbook.model import Playbook
 from tests.generators.choices import Choices, happens
 from tests.generators.document import Data, document
 
-PLAIN_TASK = frozenset(("name", "kind"))
-DIRECTIVE = ("do", "to", "attempts", "backoff", "delay", "max_delay", "jitter")
 _OUTPUT = re.compile(r"\boutput(?=\.)")
 _STATUS = re.compile(r"(\boutput\.status\)*\s*[=!]=\s*)'ok'")
 

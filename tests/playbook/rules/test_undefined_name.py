@@ -80,3 +80,15 @@ def test_a_file_full_of_unknown_names_is_checked_in_linear_time() -> None:
     found = said(whole("workflow:\n" + steps), "NOE502")
     assert found
     assert time.perf_counter() - began < 10
+
+
+def test_suggestions_stop_when_a_file_full_of_mistakes_has_used_up_its_comparisons() -> None:
+    declared = ", ".join(f"customer_{number:04}: 1" for number in range(2000))
+    wrong = "".join(f"\n  ctx.a{number}: '{{{{ customer_{number:04}x }}}}'" for number in range(30))
+    found = said(
+        whole(f"workload: {{ {declared} }}\nworkflow:\n  - step: start\n    set:" + wrong.replace("\n", "\n    ")),
+        "NOE502",
+    )
+    helped = ["did you mean" in each.message for each in found]
+    assert len(helped) == 30
+    assert (helped[0], helped[-1]) == (True, False)

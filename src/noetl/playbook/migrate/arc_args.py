@@ -10,7 +10,6 @@ from collections.abc import Mapping as Lookup
 
 import msgspec
 
-from noetl.expressions.sites import Site
 from noetl.playbook.diagnostics import Edit, Span
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import below, column, insert_lines, is_inline
@@ -26,8 +25,6 @@ from noetl.playbook.source.scalars import quote
 from noetl.playbook.structure import is_name
 
 CODE = "NOE605"
-ON_THE_SERVER = (Site.ADMIT_WHEN, Site.STEP_INPUT)
-"""Where a step's `input` is not bound yet, so that the token's args are read from ctx."""
 
 Names = dict[tuple[str, str], str]
 """The ctx name for each step and key."""
