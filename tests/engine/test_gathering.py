@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.engine.gathering import Gathered, Intervals, part_of
+from noetl.engine.reference import External, Reference
 from noetl.playbook.model import Reducer
 
 Writes = Mapping[str, object]
@@ -99,6 +100,12 @@ def test_one_iterations_writes_inside_one_another_are_one_write() -> None:
         "e": 3,
     }
     assert gathered([{"a": 5, "a.b": 1}]).writes["a"].value == {"b": 1}
+
+
+def test_a_write_inside_a_value_kept_elsewhere_stays_with_it() -> None:
+    stored = External(Reference("blob", {}))
+    found = gathered([{"a": stored, "a.b.c": 1, "a.b": 2, "a.d": 3}])
+    assert found.writes["a"].value == External(Reference("blob", {}), patch={"b": 2, "d": 3})
 
 
 def test_a_value_that_a_reducer_cannot_take_is_a_conflict_that_names_its_iteration() -> None:

@@ -8,6 +8,7 @@ from noetl.engine.output import Output
 from noetl.engine.reference import Reference
 from tests.engine.driver import Driver, Stored, fails
 from tests.engine.logs import only
+from tests.engine.test_spilling import Spilling
 from tests.engine.texts import Answers, pipeline, playbook, run
 
 TASK = '- { name: t, kind: python, code: x, input: { item: "{{ item }}" } }'
@@ -212,6 +213,23 @@ def test_a_reducer_that_cannot_go_on_from_what_ctx_held_fails_the_step() -> None
     assert error is not None
     assert error.kind == "ctx_conflict"
     assert "`ctx.n` held str before the loop, where `sum` needs a number" in error.message
+
+
+def test_a_reducer_does_not_go_on_from_what_is_inside_a_value_kept_elsewhere() -> None:
+    text = playbook(
+        """
+        - step: first
+          tool: { name: f, kind: python, code: x, set: { ctx.a: "{{ output.data }}" } }
+          next: { arcs: [ { step: s } ] }
+        - step: s
+          loop: { in: "{{ [1, 2] }}", iterator: item, spec: { mode: parallel, policy: { reduce: { a.n: sum } } } }
+          tool: { kind: noop, set: { ctx.a.n: "{{ item }}" } }
+        """
+    )
+    driver = Spilling(text, Answers(f=Output(data={"n": 1, "rest": "x" * 10_000}))).run()
+    assert driver.state.error is not None
+    assert driver.state.error.kind == "ctx_conflict"
+    assert "`ctx.a.n` held data stored outside the log before the loop" in driver.state.error.message
 
 
 @pytest.mark.parametrize("mode", ["fail_fast", "best_effort"])

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 
 from noetl.engine.binding import BindingFailed, Places
 from noetl.engine.events import Patch
-from noetl.engine.reference import External, Reference
+from noetl.engine.reference import External, Reference, decode_value, encode_value
 from noetl.engine.scopes import chained, iterators, overlaid, patched, setter
+from noetl.engine.size import hydrate, stored_in
 
 REFERENCE = Reference("blob", {})
 EXTERNAL = External(REFERENCE)
@@ -29,6 +30,18 @@ def test_one_patch_after_another_is_one_patch(
 ) -> None:
     start = patched({}, base)
     assert patched(start, overlaid(one, two)) == patched(patched(start, one), two)
+
+
+def test_what_is_written_inside_a_value_kept_elsewhere_stays_with_it_until_it_is_read_back() -> None:
+    once = patched({"a": EXTERNAL}, {"a.b.c": 1, "a.d": 2})
+    twice = patched(once, {"a.b": 3, "a.e_ref": REFERENCE})
+    assert twice == {"a": External(REFERENCE, patch={"d": 2, "b": 3, "e_ref": REFERENCE})}
+    stored = encode_value({"b": {"c": 0, "z": 0}, "y": 9})
+    assert hydrate(once, lambda _: stored) == {"a": {"b": {"c": 1, "z": 0}, "y": 9, "d": 2}}
+    assert hydrate(twice, lambda _: stored) == {"a": {"b": 3, "y": 9, "d": 2, "e_ref": REFERENCE}}
+    assert hydrate(once, lambda _: encode_value([1])) == {"a": {"b": {"c": 1}, "d": 2}}
+    assert list(stored_in(once)) == [REFERENCE]
+    assert decode_value(encode_value(twice)) == twice
 
 
 def test_a_set_sorts_its_targets_by_scope() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from noetl.engine.reducing import combine, first, fits, needs, own_copy
+from noetl.engine.reference import External
 from noetl.playbook.model import Reducer
 
 Values = Mapping[str, object]
@@ -150,6 +151,10 @@ def _folded(writes: Values) -> Values:
 def _patched_inside(value: object, keys: Sequence[str], new: object) -> object:
     if not keys:
         return new
+    if isinstance(value, External):
+        path = ".".join(keys)
+        kept = {key: known for key, known in value.patch.items() if not f"{key}.".startswith(f"{path}.")}
+        return msgspec.structs.replace(value, patch={**kept, path: new})
     inside = dict(value) if isinstance(value, dict) else {}
     inside[keys[0]] = _patched_inside(inside.get(keys[0]), keys[1:], new)
     return inside

@@ -261,7 +261,10 @@ def _misstart(program: Program, state: StateView, run: RunView, loop: LoopView) 
 
 
 def _read(ctx: Values, path: str) -> object:
+    """The value at a path; a value that is stored elsewhere hides what is inside it."""
     found: object = ctx
     for key in path.split("."):
+        if isinstance(found, External):
+            return found
         found = found.get(key) if isinstance(found, Mapping) else None
     return found

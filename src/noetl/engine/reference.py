@@ -53,10 +53,12 @@ class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_fi
     """A value that was too large for an event. It is read back where it is used; a server template may not read it.
 
     `lifted` are the small fields that the author selected, which may be read everywhere.
+    `patch` is what was written inside the value since, by paths: whoever reads it back lays that over.
     """
 
     reference: Reference
     lifted: Mapping[str, object] = {}
+    patch: Mapping[str, object] = {}
 
     def read(self, name: str) -> object:
         if name in self.lifted:

@@ -3,6 +3,8 @@
 from collections import ChainMap
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
+
 from noetl.engine.binding import BindingFailed, Evaluate, Places, Scope, binder
 from noetl.engine.events import Patch, Values
 from noetl.engine.reference import External, Reference
@@ -101,8 +103,12 @@ def dict_like(scope: Scope) -> dict[str, object]:
 
 
 def _assign(target: dict[str, object], keys: list[str], value: object) -> None:
-    for key in keys[:-1]:
+    for depth, key in enumerate(keys[:-1], 1):
         below = target.get(key)
+        if isinstance(below, External):
+            inside = overlaid(below.patch, {".".join(keys[depth:]): value})
+            target[key] = msgspec.structs.replace(below, patch=inside)
+            return
         copied = dict(below) if isinstance(below, Mapping) else {}
         target[key] = copied
         target = copied

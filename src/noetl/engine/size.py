@@ -14,6 +14,7 @@ from noetl.engine.gathering import Gathered, Write
 from noetl.engine.names import step_of
 from noetl.engine.output import Error, Output
 from noetl.engine.reference import External, Reference, ReferenceMeta, decode_value, each_value, encode_value
+from noetl.engine.scopes import patched
 
 PAYLOAD_BYTES_MAX = 64 * 1024
 PAYLOAD_BYTES_MIN = 4 * 1024
@@ -126,16 +127,23 @@ def recorded(done: TaskDone, stored: Stored) -> TaskDone:
 def hydrate(value: object, fetch: Callable[[Reference], bytes]) -> object:
     """A value, or a record such as a cursor, with all data put back. References that authors hold stay."""
     if isinstance(value, External):
-        return hydrate(decode_value(fetch(value.reference)), fetch)
+        found = hydrate(decode_value(fetch(value.reference)), fetch)
+        return _patched(found, hydrate(value.patch, fetch)) if value.patch else found
     if isinstance(value, Reference):
         return value
     return each_value(value, lambda item: hydrate(item, fetch))
+
+
+def _patched(value: object, patch: object) -> object:
+    assert isinstance(patch, dict)
+    return patched(value if isinstance(value, dict) else {}, patch)
 
 
 def stored_in(value: object) -> Iterator[Reference]:
     """What `hydrate` would fetch first, for those who fetch ahead. What is fetched may name more."""
     if isinstance(value, External):
         yield value.reference
+        yield from stored_in(value.patch)
     elif isinstance(value, dict | list | tuple):
         for item in value.values() if isinstance(value, dict) else value:
             yield from stored_in(item)
