@@ -1,5 +1,6 @@
 """A worker with a lease: it runs pipelines on cursors of its own and reports what happened, at once or later."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from noetl.engine import cursor as cursors
@@ -171,10 +172,21 @@ class Holding:
     def park(self, index: int, fact: e.TaskWaiting) -> None:
         self.facts.append(fact)
         if self.flush():
-            parked = leases.park(self.execution.work[self.row], self.epoch, index)
-            assert parked is not None
-            self.execution.work[self.row] = parked
-            del self.pipelines[index]
+            self.leave(index, leases.park if self.is_live(index) else leases.end)
+
+    def is_live(self, index: int) -> bool:
+        """A loop that stops ends an iteration as soon as it waits."""
+        run = self.execution.state.runs.get(self.row[0])
+        loop = loop_under(run, self.row[1]) if run is not None else None
+        return run is not None and (run.cursor is not None or (loop is not None and index in loop.live))
+
+    def leave(self, index: int, how: Callable[[leases.Work, int, int], leases.Work | None]) -> None:
+        """The worker is done with an index, for now or for good. Work that is over has no row any more."""
+        del self.pipelines[index]
+        work = self.execution.work.get(self.row)
+        left = how(work, self.epoch, index) if work is not None else None
+        if left is not None:
+            self.execution.work[self.row] = left
 
     def finish(self, index: int, end: Finished) -> None:
         run, path, output = self.row[0], self.path(index), end.output
@@ -185,11 +197,7 @@ class Holding:
         else:
             self.facts.append(e.StepFailed(run, output) if end.is_failed else e.StepDone(run, output))
         if self.flush():
-            del self.pipelines[index]
-            work = self.execution.work.get(self.row)
-            ended = leases.end(work, self.epoch, index) if work is not None else None
-            if ended is not None:
-                self.execution.work[self.row] = ended
+            self.leave(index, leases.end)
 
     def tell(self, index: int, *facts: cursors.WorkerFact) -> None:
         """Note facts of a pipeline, all in one report."""
