@@ -2,6 +2,8 @@ from types import MappingProxyType
 
 import pytest
 
+from noetl.errors import TemplateError
+from noetl.expressions.template import parse
 from tests.expressions.values import failure, holds, message_of, value_of
 
 MANY = {f"key{number}": number for number in range(20)}
@@ -209,3 +211,26 @@ def test_any_mapping_of_the_host_is_read_by_key() -> None:
     assert value_of("m.items == {'a': 1} and 'a' in m.items", scope) is True
     assert value_of("m ~ ''", scope) == "{'items': {'a': 1}}"
     assert value_of("[m]", scope) == [scope["m"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ status >= 500 }}",
+        "{{ 500 <= status }}",
+        "{{ status < limit }}",
+        "{{ limit > status }}",
+        "{{ 1 < status < 3 }}",
+        "{{ status < 'a' }}",
+    ],
+)
+def test_a_guard_may_ask_whether_null_is_more_or_less(text: str) -> None:
+    scope = {"status": None, "limit": 3}
+    assert parse(text).test(scope) is False
+    with pytest.raises(TemplateError):
+        parse(text).evaluate(scope)
+
+
+def test_null_is_still_equal_to_null_and_found_in_lists_in_a_guard() -> None:
+    scope = {"status": None}
+    assert parse("{{ status == none and status in [none] and status != 500 }}").test(scope)

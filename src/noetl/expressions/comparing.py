@@ -1,4 +1,8 @@
-"""Code for comparisons: numbers and texts on the spot, all else with care. With undefined a comparison is false."""
+"""Code for comparisons: numbers and texts on the spot, all else with care.
+
+With undefined a comparison is false. In a guard so is the question whether null is more or less than something:
+a block of the output holds nulls where nothing came back, and a rule that asks about it must not fail.
+"""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -21,12 +25,13 @@ _DIRECT: dict[str, Direct] = {
     ">": cast(Direct, operator.gt),
     ">=": cast(Direct, operator.ge),
 }
+_ORDERS = frozenset(("<", "<=", ">", ">="))
 Pair: TypeAlias = Callable[[Frame, object, object], bool]
 
 
-def compare_constant(spot: Spot, operation: str, left: Code, constant: object) -> Code:
+def compare_constant(spot: Spot, operation: str, left: Code, constant: object, *, is_guard: bool) -> Code:
     """`left < constant`: the common guard."""
-    direct, careful = _DIRECT[operation], compare_pair(spot, operation)
+    direct, careful = _DIRECT[operation], compare_pair(spot, operation, is_guard=is_guard)
     kinds = _direct_kinds(operation, constant)
 
     def code(frame: Frame) -> object:
@@ -44,8 +49,8 @@ def _direct_kinds(operation: str, constant: object) -> frozenset[type]:
     return _TEXTS if type(constant) is str else _NOTHING
 
 
-def compare_two(spot: Spot, operation: str, left: Code, right: Code) -> Code:
-    careful = compare_pair(spot, operation)
+def compare_two(spot: Spot, operation: str, left: Code, right: Code, *, is_guard: bool) -> Code:
+    careful = compare_pair(spot, operation, is_guard=is_guard)
     direct = _DIRECT.get(operation)
     if direct is None:
         return lambda frame: careful(frame, left(frame), right(frame))
@@ -73,11 +78,14 @@ def compare_chain(first: Code, links: Sequence[tuple[Pair, Code]]) -> Code:
     return code
 
 
-def compare_pair(spot: Spot, operation: str) -> Pair:
+def compare_pair(spot: Spot, operation: str, *, is_guard: bool) -> Pair:
     compare = COMPARISONS[operation]
+    forgives_null = is_guard and operation in _ORDERS
 
     def pair(frame: Frame, left: object, right: object) -> bool:
         if type(left) is Undefined or type(right) is Undefined:
+            return False
+        if forgives_null and (left is None or right is None):
             return False
         try:
             return compare(frame, left, right)
@@ -109,7 +117,7 @@ def _same(frame: Frame, wanted: object, candidate: object) -> bool:
 
 
 def one_of_constants(spot: Spot, value: Code, constants: tuple[object, ...], *, is_negated: bool) -> Code:
-    careful = compare_pair(spot, "not in" if is_negated else "in")
+    careful = compare_pair(spot, "not in" if is_negated else "in", is_guard=False)
 
     def code(frame: Frame) -> object:
         wanted = value(frame)

@@ -181,15 +181,18 @@ class Compiler:
     def _compare(self, node: Compare) -> Code:
         spot = self.spot(node)
         if len(node.rest) > 1:
-            links = [(compare_pair(spot, operation), self.truth(operand)) for operation, operand in node.rest]
+            links = [
+                (compare_pair(spot, operation, is_guard=self.is_guard), self.truth(operand))
+                for operation, operand in node.rest
+            ]
             return compare_chain(self.truth(node.first), links)
         operation, right = node.rest[0]
         left = self.truth(node.first)
         if operation in ("in", "not in") and isinstance(right, ListOf):
             return self._one_of(spot, left, right, is_negated=operation == "not in")
         if isinstance(right, Const) and operation not in ("in", "not in"):
-            return compare_constant(spot, operation, left, right.value)
-        return compare_two(spot, operation, left, self.truth(right))
+            return compare_constant(spot, operation, left, right.value, is_guard=self.is_guard)
+        return compare_two(spot, operation, left, self.truth(right), is_guard=self.is_guard)
 
     def _one_of(self, spot: Spot, left: Code, candidates: ListOf, *, is_negated: bool) -> Code:
         constants = tuple(item.value for item in candidates.items if isinstance(item, Const))
