@@ -152,7 +152,6 @@ class Campaign:
         self.paths, self.sample, self.chance = paths, sample, Random(seed)
         self.durations: dict[str, float] = {}
         self.has_failed = False
-        self.survivors: list[str] = []
         self.counts = {"killed": 0, "survived": 0, "timeout": 0, "unreached": 0}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -166,7 +165,6 @@ class Campaign:
         items = {item.nodeid: item for item in session.items}
         for path in self.paths:
             self._module(path, items, reached)
-        print(f"\n{self.counts}\nsurvivors:", *self.survivors, sep="\n")
         return True
 
     def _baseline(self, session: pytest.Session) -> coverage.CoverageData:
@@ -190,8 +188,8 @@ class Campaign:
             verdict = self._judge(mutant, [items[name] for name in names])
             self.counts[verdict] += 1
             if verdict in ("survived", "unreached"):
-                self.survivors.append(f"{verdict} {mutant}")
-        print(f"{path.stem}: {len(found)} changes, so far {self.counts}", flush=True)
+                print(f"\n{verdict} {mutant}", flush=True)
+        print(f"\n{path.stem}: {len(found)} changes, so far {self.counts}", flush=True)
 
     def _judge(self, mutant: Mutant, items: Sequence[pytest.Item]) -> str:
         if not items:
