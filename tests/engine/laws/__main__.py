@@ -13,7 +13,15 @@ from collections.abc import Callable, Iterator
 
 from noetl.engine.envelope import NAMES
 from tests.engine.laws.cases import case, dialect_case, one_branch_case
-from tests.engine.laws.judging import ends, is_independent_of_order, is_repeatable, snapshots_agree, spellings_agree
+from tests.engine.laws.judging import (
+    can_be_explained,
+    can_run_again,
+    ends,
+    is_independent_of_order,
+    is_repeatable,
+    snapshots_agree,
+    spellings_agree,
+)
 
 SEED_STRIDE = 10**6
 
@@ -47,6 +55,8 @@ def _laws(number: int, seen: Counter[str]) -> Iterator[tuple[str, Callable[[], N
     yield "every run ends and its log explains it", lambda: _note(number, seen)
     yield "a snapshot and the events after it", lambda: snapshots_agree(case(number))
     yield "the same case gives the same logs", lambda: is_repeatable(case(number))
+    yield "every log can be explained", lambda: can_be_explained(case(number))
+    yield "what has ended can run again", lambda: can_run_again(case(number))
     yield "the finishing order does not matter", lambda: is_independent_of_order(one_branch_case(number))
     yield "the spelling does not matter", lambda: spellings_agree(*dialect_case(number))
 

@@ -103,7 +103,9 @@ class Execution:
 
     def _offer(self, effect: OfferWork) -> None:
         row = (effect.step_run_id, effect.path)
-        if effect.count is not None:
+        if effect.count is not None and effect.indexes is not None:
+            self.work[row] = leases.Work(effect.count, effect.slots, effect.count, effect.indexes)
+        elif effect.count is not None:
             self.work[row] = leases.Work(effect.count, effect.slots)
         elif effect.path:
             outer = (effect.step_run_id, effect.path[:-1])

@@ -1,13 +1,22 @@
 """The laws that compare whole runs. Each takes a case and raises when it is broken, showing playbook and log."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.codec import decode
+from noetl.engine.commands import RequestExecution
 from noetl.engine.envelope import Event
 from noetl.engine.evolve import evolve, fold
+from noetl.engine.explain.arcs import explain_arcs
+from noetl.engine.explain.steps import explain_step
+from noetl.engine.explain.waits import explain_waits
+from noetl.engine.explain.writes import explain_write
+from noetl.engine.rerun import Cut, rerun
 from noetl.engine.snapshot import decode_snapshot, encode_snapshot
 from noetl.engine.state import empty
+from noetl.engine.tree import ENDED, Kind, Node, State, tree
 from tests.engine.laws.cases import Case
 from tests.engine.laws.executions import Execution, frozen
 from tests.engine.laws.world import NO_TROUBLE, ROOT, TROUBLE, Trouble, World, history
@@ -75,8 +84,44 @@ def _alike(value: object) -> object:
     return [_alike(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def ran(case: Case, trouble: Trouble = TROUBLE, order: int = 0) -> World:
-    world = World(case, trouble, order)
+def can_be_explained(case: Case) -> None:
+    """At any prefix: a live execution waits for something that has a name, and an ended one has a tree that ended."""
+    for execution in ran(case).executions.values():
+        events = stored(execution)
+        name, program = execution.state.execution_id, execution.program
+        assert explain_waits(program, name, events) == ()
+        for at in range(3, len(events) - 3, 1 + len(events) // CUTS):
+            explain_waits(program, name, events[:at])
+        assert all(node.status in ENDED for node in nodes(tree(name, events))), shown(case, execution)
+        runs = [
+            node for node in nodes(tree(name, events)) if node.kind is Kind.STEP and node.status is not State.SKIPPED
+        ]
+        assert {node.id for node in runs} == execution.monitor.scheduled, shown(case, execution)
+        for step in program.steps:
+            assert all(arc.text for arc in explain_arcs(program, events, step))
+            assert explain_step(program, events, step).text
+        for key in execution.state.ctx:
+            assert explain_write(program, events, key) is not None, f"nobody wrote ctx.{key}\n{shown(case, execution)}"
+
+
+def nodes(root: Node) -> Iterator[Node]:
+    yield root
+    for child in root.children:
+        yield from nodes(child)
+
+
+def can_run_again(case: Case) -> None:
+    """What has ended can be taken up from any step, or the answer says why not; and the rerun ends too."""
+    world = ran(case)
+    origin = world.root
+    for cut in (Cut(), *(Cut(step) for step in origin.program.steps), Cut(failed_iterations=True)):
+        request = rerun(origin.program, ROOT, stored_facts(origin), cut, now=world.now)
+        if isinstance(request, RequestExecution):
+            ran(case, TROUBLE, request=request)
+
+
+def ran(case: Case, trouble: Trouble = TROUBLE, order: int = 0, request: RequestExecution | None = None) -> World:
+    world = World(case, trouble, order, request)
     try:
         return world.run()
     except AssertionError as broken:
@@ -91,6 +136,9 @@ def shown(case: Case, execution: Execution) -> str:
     return "\n".join((head, text, compact(execution.facts)))
 
 
+def stored(execution: Execution) -> list[Event]:
+    return [event for event in map(decode, execution.log) if isinstance(event, Event)]
+
+
 def stored_facts(execution: Execution) -> list[e.Fact]:
-    events = [decode(line) for line in execution.log]
-    return [event.fact for event in events if isinstance(event, Event)]
+    return [event.fact for event in stored(execution)]

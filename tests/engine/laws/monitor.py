@@ -36,7 +36,7 @@ class Monitor:
     def _see(self, fact: e.Fact) -> None:
         match fact:
             case e.WorkflowStarted():
-                self.born += 1
+                self._workflow_started(fact)
             case e.StepScheduled():
                 self._scheduled(fact)
             case e.StepSkipped():
@@ -66,6 +66,11 @@ class Monitor:
                 self.is_processed = True
             case _:
                 pass
+
+    def _workflow_started(self, fact: e.WorkflowStarted) -> None:
+        """A rerun begins with tokens of its origin and goes on with its numbers."""
+        self.born += len(fact.seed.tokens) if fact.seed is not None else 1
+        self.numbers.update(fact.seed.counts if fact.seed is not None else {})
 
     def _scheduled(self, fact: e.StepScheduled) -> None:
         self.consumed += len(fact.tokens)
@@ -106,7 +111,9 @@ class Monitor:
         self.in_flight[around] += 1
         assert self.in_flight[around] <= self.room[around], f"more iterations in flight than allowed at {around}"
         if self.loops[around].mode == "sequential":
-            assert fact.path[-1] == self.order.get(around, 0), "a sequential loop went out of order"
+            skips = fact.path[-1] - self.order.get(around, 0)
+            keeps = self.loops[around].kept is not None
+            assert skips == 0 or (keeps and skips > 0), "a sequential loop went out of order"
             self.order[around] = fact.path[-1] + 1
 
     def _iteration_ended(self, fact: e.IterationDone | e.IterationFailed) -> None:

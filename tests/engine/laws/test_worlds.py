@@ -3,7 +3,15 @@
 from hypothesis import given, settings
 
 from tests.engine.laws.cases import Case, cases, dialect_cases, one_branch_cases
-from tests.engine.laws.judging import ends, is_independent_of_order, is_repeatable, snapshots_agree, spellings_agree
+from tests.engine.laws.judging import (
+    can_be_explained,
+    can_run_again,
+    ends,
+    is_independent_of_order,
+    is_repeatable,
+    snapshots_agree,
+    spellings_agree,
+)
 
 
 @settings(max_examples=60)
@@ -22,6 +30,18 @@ def test_the_same_case_gives_the_same_logs(case: Case) -> None:
 @given(case=cases())
 def test_a_snapshot_and_the_events_after_it_come_to_the_state_of_all_events(case: Case) -> None:
     snapshots_agree(case)
+
+
+@settings(max_examples=15)
+@given(case=cases())
+def test_every_log_can_be_explained(case: Case) -> None:
+    can_be_explained(case)
+
+
+@settings(max_examples=15)
+@given(case=cases())
+def test_what_has_ended_can_run_again_and_ends_again(case: Case) -> None:
+    can_run_again(case)
 
 
 @settings(max_examples=30)

@@ -42,7 +42,11 @@ NO_TROUBLE = Trouble(0, 0, 0, 0, kills=False)
 
 
 class World:
-    def __init__(self, case: Case, trouble: Trouble = TROUBLE, order: int = 0) -> None:
+    """`request` is another one than the plainest, such as that of a rerun."""
+
+    def __init__(
+        self, case: Case, trouble: Trouble = TROUBLE, order: int = 0, request: RequestExecution | None = None
+    ) -> None:
         self.case = case
         self.trouble = trouble
         self.chance = Random(f"{case.seed}/{order}")
@@ -56,7 +60,7 @@ class World:
         self.late: list[tuple[str, Report]] = []
         self.refusals = 0
         playbook = self.playbooks[0].playbook
-        self._begin(ROOT, self.playbooks[0], RequestExecution(playbook.metadata.path, playbook.digest))
+        self._begin(ROOT, self.playbooks[0], request or RequestExecution(playbook.metadata.path, playbook.digest))
 
     @property
     def root(self) -> Execution:
