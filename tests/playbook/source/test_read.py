@@ -24,6 +24,7 @@ from noetl.playbook.source.read import (
     Style,
     read_source,
 )
+from noetl.playbook.source.tree import ANCHORS_MAX
 from tests.playbook.trees import BOOK, mutated_books, nodes_of, plain_data, read, root_of, scalars_of
 
 
@@ -434,3 +435,11 @@ def test_a_hostile_file_is_refused_soon_and_in_little_memory(name: str) -> None:
     assert problems
     assert elapsed_s < 5
     assert peak_bytes < 50_000_000
+
+
+def test_more_anchors_than_anybody_writes_are_refused() -> None:
+    text = "\n".join(f"- &a{number} x" for number in range(ANCHORS_MAX + 1))
+    assert problems_of("a:\n" + text.removesuffix(f"\n- &a{ANCHORS_MAX} x")) == []
+    (problem,) = problems_of("a:\n" + text)
+    assert (problem.kind, problem.message) == ("alias", "more than 10,000 anchors")
+    assert problem.span.line == ANCHORS_MAX + 2

@@ -15,6 +15,7 @@ from noetl.playbook.source.scalars import quote, resolve_plain
 from noetl.playbook.source.unquoted import TEMPLATE_MESSAGE, quote_hint
 
 DEPTH_MAX = 64
+ANCHORS_MAX = 10_000
 SCALAR_CHARS_MAX = 1_000_000
 NODES_MAX = 1_000_000
 # Besides the total, nodes may not be packed tighter than real playbooks are: a file that is one huge list
@@ -163,8 +164,14 @@ class TreeBuilder:
         value = resolve_plain(text) if style is _PLAIN else text
         node = Scalar(start, end, self.lines, value, text, style)
         if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchored(node, 1, 0)
+            self._anchor(event.anchor, _Anchored(node, 1, 0), start)
         self._add(node, end)
+
+    def _anchor(self, name: str, anchored: _Anchored, start: int) -> None:
+        self._anchors[name] = anchored
+        if len(self._anchors) > ANCHORS_MAX:
+            message = f"more than {ANCHORS_MAX:,} anchors"
+            raise self._refused("alias", message, start, start + 1, "write the values out, or move a part elsewhere")
 
     def _on_mapping_start(self, event: _StartEvent) -> None:
         frame = self._open(event, mapping=True)
@@ -183,7 +190,7 @@ class TreeBuilder:
         frame = _Frame(start=start, flow=event.flow_style, mapping=mapping, before=self._nodes)
         if event.anchor is not None:
             frame.anchor = event.anchor
-            self._anchors[event.anchor] = _Anchored(None, 0, 0)
+            self._anchor(event.anchor, _Anchored(None, 0, 0), start)
         self._stack.append(self._frame)
         self._frame = frame
         self._nodes += 1
