@@ -12,7 +12,8 @@ from tests.documents import Block, Command, blocks, commands, complaint, matches
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = Path(sys.executable).parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SINGLE_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples/README.md"]
+PAGES = [*SINGLE_PAGES, *sorted((ROOT / "docs").rglob("*.md"))]
 VALID, INVALID = "yaml", "yaml invalid"
 
 
