@@ -167,21 +167,22 @@ def put(
 
     `above` are comments for the lines before it; between brackets there is no place for them.
     """
-    mapping, holder, parent = owner, None, owner
+    mapping, brackets = owner, list[Entry]()
     while (entry := mapping.entry(path[0])) is not None:
         if len(path) == 1 or not isinstance(entry.value, Mapping) or not is_inline(entry):
             raise Untranslatable(f"there is a `{path[0]}` already; put the two together by hand")
-        holder, parent, mapping, path = entry, mapping, entry.value, path[1:]
+        mapping, path = entry.value, path[1:]
+        brackets.extend([entry] if mapping.flow else [])
     inner = nested(path[1:], value)
     if not mapping.flow:
         return [_put_lines(text, mapping, path[0], inner, first=first, above=above)]
     flow = flow_text(inner)
     if flow is not None:
         return [_put_flow(mapping, path[0], flow, first=first)]
-    if holder is None or parent.flow:
+    if owner.flow:
         raise Untranslatable("it cannot stand between brackets; write the mapping around it in lines")
-    margin = column(text, holder.key.start) + INDENT
-    return _spread(text, holder, mapping, [*_indented(above, margin), *block_lines(path[0], inner, margin)])
+    margin = column(text, brackets[0].key.start) + INDENT * len(brackets)
+    return _spread(text, brackets, [*_indented(above, margin), *block_lines(path[0], inner, margin)])
 
 
 def _put_lines(text: str, mapping: Mapping, key: str, value: New, *, first: bool, above: Items[str]) -> Edit:
@@ -202,14 +203,32 @@ def _put_flow(mapping: Mapping, key: str, flow: str, *, first: bool) -> Edit:
     return Edit(mapping.entries[-1].end, mapping.entries[-1].end, f", {key}: {flow}")
 
 
-def _spread(text: str, holder: Entry, mapping: Mapping, lines: list[str]) -> list[Edit]:
-    """Writes a flow mapping out in lines and adds others below."""
+def _spread(text: str, brackets: Items[Entry], lines: list[str]) -> list[Edit]:
+    """Writes flow mappings inside each other out in lines and adds others below those of the innermost."""
+    outer = brackets[0]
+    own = _spread_lines(text, brackets, column(text, outer.key.start) + INDENT, lines)
+    return [Edit(_opened(text, outer), outer.end, ""), insert_lines(text, below(text, outer.end), own)]
+
+
+def _spread_lines(text: str, brackets: Items[Entry], margin: int, lines: list[str]) -> list[str]:
+    holder, *inside = brackets
+    _opened(text, holder)
+    assert isinstance(holder.value, Mapping)
+    pad = " " * margin
+    kept = [pad + text[entry.key.start : entry.end] for entry in holder.value.entries if entry not in inside[:1]]
+    if not inside:
+        return [*kept, *lines]
+    key = text[inside[0].key.start : inside[0].key.end]
+    return [*kept, f"{pad}{key}:", *_spread_lines(text, inside, margin + INDENT, lines)]
+
+
+def _opened(text: str, holder: Entry) -> int:
+    """The offset behind the colon of a key that holds a flow mapping, where only that stands behind it."""
+    assert isinstance(holder.value, Mapping)
     after = colon(text, holder)
-    if after is None or has_gap_comments(text, mapping) or text[after : mapping.start].strip():
+    if after is None or has_gap_comments(text, holder.value) or text[after : holder.value.start].strip():
         raise Untranslatable("the mapping between brackets holds comments; write it in lines first")
-    pad = " " * (column(text, holder.key.start) + INDENT)
-    own = [pad + text[entry.key.start : entry.end] for entry in mapping.entries]
-    return [Edit(after, mapping.end, ""), insert_lines(text, below(text, mapping.end), [*own, *lines])]
+    return after
 
 
 def comments(text: str, start: int, end: int, node: Node) -> list[str]:
