@@ -106,6 +106,17 @@ def test_a_link_to_nowhere_is_told(tmp_path: Path) -> None:
     assert "a.yaml: no such file or directory" in ran.err
 
 
+def test_a_file_is_known_by_its_own_name_and_not_by_a_link_to_it(tmp_path: Path) -> None:
+    write(tmp_path, "real/z.yaml", text=BROKEN)
+    (tmp_path / "a.yaml").symlink_to(tmp_path / "real/z.yaml")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links/b.yaml").symlink_to(tmp_path / "real/z.yaml")
+    with chdir(tmp_path):
+        assert places(noetl("validate").out) == ["real/z.yaml"]
+        assert places(noetl("validate", "links", "real").out) == ["real/z.yaml"]
+        assert places(noetl("validate", "links").out) == ["links/b.yaml"]
+
+
 def test_a_pipe_in_a_folder_does_not_keep_us_waiting(tmp_path: Path) -> None:
     write(tmp_path, "ok.yaml")
     os.mkfifo(tmp_path / "pipe.yaml")

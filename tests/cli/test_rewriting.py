@@ -110,6 +110,26 @@ def test_a_folder_is_rewritten_file_by_file(path: Path) -> None:
     assert run(path.parent, write=True).err == "3 words renewed in 2 files\n"
 
 
+def test_a_link_in_a_folder_is_told_and_the_other_files_are_rewritten(path: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "links"
+    folder.mkdir()
+    (folder / "a.yaml").symlink_to(path)
+    (folder / "other.yaml").write_text(HEAD + "c: old\n", "utf-8")
+    ran = run(folder, write=True)
+    assert ran.code == 0
+    assert ran.err == f"skipped, a link: {folder}/a.yaml; name {path} instead\n1 word renewed in 1 file\n"
+    assert (folder / "a.yaml").is_symlink()
+    assert "old" in path.read_text("utf-8")
+    assert run(folder, check=True, quiet=True).err == ""
+
+
+def test_a_link_beside_its_file_changes_nothing(path: Path) -> None:
+    (path.parent / "0.yaml").symlink_to(path)
+    ran = run(path.parent, write=True)
+    assert (ran.code, ran.err) == (0, "2 words renewed in 1 file\n")
+    assert path.read_text("utf-8") == HEAD + "a: new\nb: new\n"
+
+
 def test_several_files_are_not_printed_one_after_the_other(path: Path) -> None:
     (path.parent / "b.yaml").write_text(HEAD, "utf-8")
     with pytest.raises(Stopped, match=r"2 files; say --diff to see the changes or --write to make them"):

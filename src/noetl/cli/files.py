@@ -1,7 +1,8 @@
 """Which files the words of a command mean, and their bytes.
 
-A folder means the playbooks below it, in a stable order; a file named outright is always taken. What cannot be
-read is told and does not keep the others from being read.
+A folder means the playbooks below it, in a stable order; a file named outright is always taken. Links found in
+folders come last, so that a file is known by its own name. What cannot be read is told and does not keep the others
+from being read.
 """
 
 import os
@@ -35,14 +36,21 @@ class Input(msgspec.Struct, frozen=True):
 
 
 class Inputs:
-    """The files that a command's words mean, read one at a time. `failed`: something could not be read."""
+    """The files that a command's words mean, read one at a time. `failed`: something could not be read.
 
-    def __init__(self, words: Sequence[str], console: Console, *, quiet: bool = False) -> None:
+    `skips_links`: a link found in a folder is not read, for a verb that may write what it reads.
+    """
+
+    def __init__(
+        self, words: Sequence[str], console: Console, *, quiet: bool = False, skips_links: bool = False
+    ) -> None:
         self.failed = False
         self._words = words
         self._console = console
         self._quiet = quiet
+        self._skips_links = skips_links
         self._seen: set[str] = set()
+        self._links: list[str] = []
 
     def __iter__(self) -> Iterator[Input]:
         for word in self._words:
@@ -52,11 +60,19 @@ class Inputs:
                 yield from self._folder(word)
             else:
                 yield from self._file(word)
+        for link in self._links:
+            yield from self._link(link)
 
     def _file(self, path: str) -> Iterator[Input]:
         data = self._read(path) if self._is_new(path) else None
         if data is not None:
             yield _input(path, data)
+
+    def _link(self, path: str) -> Iterator[Input]:
+        if not self._skips_links:
+            yield from self._file(path)
+        elif self._is_new(path) and not self._quiet:
+            self._console.say(f"skipped, a link: {path}; name {os.path.realpath(path)} instead")
 
     def _folder(self, folder: str) -> Iterator[Input]:
         others: list[str] = []
@@ -69,7 +85,9 @@ class Inputs:
                 others.append(path)
                 continue
             found += 1
-            if self._is_new(path):
+            if os.path.islink(path):
+                self._links.append(path)
+            elif self._is_new(path):
                 yield _input(path, data)
         self._tell_skipped(others)
         if not found and not self.failed:

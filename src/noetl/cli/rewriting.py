@@ -79,7 +79,7 @@ class Rewriting:
         self.is_done = True
 
     def run(self) -> int:
-        inputs = Inputs(self.arguments.files, self.console, quiet=self.arguments.quiet)
+        inputs = Inputs(self.arguments.files, self.console, quiet=self.arguments.quiet, skips_links=True)
         given = list(inputs)
         self._refuse_what_makes_no_sense(given)
         for one in given:
