@@ -39,6 +39,18 @@ def test_the_form_asked_for_wins_over_the_ending(tmp_path: Path) -> None:
     assert target.read_text("utf-8").startswith("digraph")
 
 
+def test_an_ending_without_a_form_is_refused_unless_the_form_is_named(tmp_path: Path) -> None:
+    target = tmp_path / "a.png"
+    ran = noetl("graph", "-", "-O", str(target), stdin=SOUND.encode())
+    assert (ran.code, ran.out, target.exists()) == (2, "", False)
+    assert ran.err == (
+        f"noetl graph: {target}: expected an ending of .mmd, .mermaid, .dot, .gv, .svg, "
+        'found ".png"; or name the form with --format\n'
+    )
+    assert noetl("graph", "-", "-O", str(target), "--format", "mermaid", stdin=SOUND.encode()).code == 0
+    assert target.read_text("utf-8").startswith("flowchart")
+
+
 def test_an_svg_is_well_formed() -> None:
     ran = noetl("graph", "-", "--format", "svg", stdin=SOUND.encode())
     assert ElementTree.fromstring(ran.out).tag.endswith("svg")

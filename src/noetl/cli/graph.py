@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
-from noetl.cli.console import INVALID, OK, Console
+from noetl.cli.console import INVALID, OK, Console, Stopped
 from noetl.cli.files import Input, read_one
 from noetl.cli.reports.text import render
 from noetl.cli.writing import write_result
@@ -44,7 +44,17 @@ class Arguments(Shared, frozen=True, kw_only=True):
     @property
     def drawing(self) -> str:
         ending = os.path.splitext(self.out or "")[1].lower()
-        return self.format or ENDINGS.get(ending, "mermaid")
+        return self.format or ENDINGS.get(ending) or _of_no_ending(ending, self.out or "")
+
+
+def _of_no_ending(ending: str, out: str) -> str:
+    """Mermaid, but not in a file whose ending promises something else."""
+    if not ending:
+        return "mermaid"
+    known = ", ".join(ENDINGS)
+    raise Stopped(
+        f'noetl graph: {out}: expected an ending of {known}, found "{ending}"; or name the form with --format'
+    )
 
 
 def main(words: Sequence[str], console: Console) -> int:
@@ -53,12 +63,13 @@ def main(words: Sequence[str], console: Console) -> int:
 
 
 def graph(arguments: Arguments, console: Console) -> int:
+    draw = DRAWINGS[arguments.drawing]
     given = read_one(arguments.file, console)
     compilation = compile_playbook(given.data, given.name)
     if compilation.playbook is None:
         _tell_errors(given, compilation, console)
         return INVALID
-    drawn = DRAWINGS[arguments.drawing](compilation.playbook)
+    drawn = draw(compilation.playbook)
     if arguments.out is None:
         console.data(drawn)
     else:
