@@ -20,6 +20,8 @@ REPORTS = {
     "github": "noetl.cli.reports.github",
 }
 FOR_PEOPLE = ("text", "github")
+WITH_ALL_INFOS = ("json",)
+"""Every other format is read by people in the end, and a note there looks like an alert."""
 
 COMMAND = Command(
     "validate",
@@ -63,7 +65,7 @@ def validate(arguments: Arguments, console: Console) -> int:
     tally = Tally()
     inputs = Inputs(arguments.files, console, quiet=arguments.quiet)
     all_checked = check_all(inputs, tally, console, strict=arguments.strict)
-    hides_infos = arguments.output in FOR_PEOPLE and not arguments.info
+    hides_infos = arguments.output not in WITH_ALL_INFOS and not arguments.info
     import_module(REPORTS[arguments.output]).report(
         map(_without_infos, all_checked) if hides_infos else all_checked, tally, console
     )

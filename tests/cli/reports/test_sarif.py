@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 from noetl import __version__
-from tests.cli.invoke import BROKEN, noetl
+from tests.cli.invoke import BROKEN, SOUND, noetl
 
 # What SARIF 2.1.0 requires of the parts that we write, from the text of the standard (sections 3.13 to 3.57).
 LEVELS = {"none", "note", "warning", "error"}
@@ -67,3 +67,10 @@ def test_paths_become_uris(tmp_path: Path) -> None:
 
 def test_a_sound_file_gives_an_empty_list_of_results() -> None:
     assert run_of("-", stdin=BROKEN.replace("lod", "load"))["results"] == []
+
+
+def test_notes_are_results_only_when_asked_for() -> None:
+    noted = SOUND.replace("kind: noop }", "kind: noop, spec: { tracing: { sample: 1 } } }")
+    assert run_of("-", stdin=noted)["results"] == []
+    (result,) = run_of("-", "--info", stdin=noted)["results"]
+    assert result["level"] == "note"
