@@ -13,11 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 
 RUNS, RUNS_QUICK, RUNS_WARM = 60, 15, 3
 PROGRAM = str(Path(sys.executable).parent / "noetl")
+NEEDED = ("noetl", "yaml", "jinja2")
 
 PLAYBOOK = """\
 apiVersion: noetl.io/v2
@@ -54,6 +56,10 @@ workflow:
 
 def main(words: list[str]) -> int:
     runs = RUNS_QUICK if words == ["--quick"] else RUNS
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        print(f"{sys.executable} has no {' and no '.join(missing)}; run: scripts/check quick", file=sys.stderr)
+        return 2
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.yaml"
         path.write_text(PLAYBOOK, encoding="utf-8")
