@@ -37,8 +37,14 @@ DEFAULT_RULES: list[New] = [
 """What no policy means, as rules: an error fails, anything else goes on."""
 
 REFUSED_WORDS = {
-    "set_prev": "nothing but a task's result writes `_prev`; write the value to `step` or `iter` and read it there",
-    "set_shared": "write to `ctx`, and choose how the iterations' values become one under `loop.spec.policy.reduce`",
+    "set_prev": (
+        "`set_prev` has no successor: nothing but a task's result writes `_prev`; "
+        "write the value to `step` or `iter` and read it there"
+    ),
+    "set_shared": (
+        "`set_shared` has no successor: write to `ctx`, "
+        "and choose how the iterations' values become one under `loop.spec.policy.reduce`"
+    ),
 }
 
 
@@ -102,16 +108,16 @@ def _check_item(item: Mapping, *, is_last: bool) -> None:
         raise Untranslatable("`else` holds no directive")
     said = mapping(body, "then") or body
     for entry in said.entries:
-        _check_word(entry.key.text)
+        _check_word(entry.key)
     if said.get("do") is None:
         raise Untranslatable("an entry of `eval` has no `do`; say what to do")
 
 
-def _check_word(key: str) -> None:
-    if key in REFUSED_WORDS:
-        raise Untranslatable(REFUSED_WORDS[key])
-    if key not in WORDS and key not in CONDITIONS:
-        raise Untranslatable(f"`{key}` is no word of `eval`")
+def _check_word(key: Scalar) -> None:
+    if key.text in REFUSED_WORDS:
+        raise Untranslatable(REFUSED_WORDS[key.text], key.span)
+    if key.text not in WORDS and key.text not in CONDITIONS:
+        raise Untranslatable(f"`{key.text}` is no word of `eval`", key.span)
 
 
 def _entries(text: str, rules: Sequence) -> list[Edit]:

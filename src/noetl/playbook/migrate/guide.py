@@ -1,13 +1,14 @@
 """Shows an older part of a document as it looks in today's words: the same place of the migrated text."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 
+from noetl.playbook.diagnostics import Diagnostic, Span
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import column, line_end, line_start, moved_lines
 from noetl.playbook.migrate.compose import entry_end
 from noetl.playbook.migrate.migration import NOT_MIGRATED, migrate
 from noetl.playbook.migrate.walk import owners, tasks_of
-from noetl.playbook.source.nodes import Entry, Mapping
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar
 from noetl.playbook.source.read import read_source
 from noetl.playbook.structure import OldWord
 
@@ -26,6 +27,7 @@ SUCCESSORS = {
     "NOE709": ("spec",),
     "NOE710": ("tool",),
 }
+STEP_SUCCESSORS = {**SUCCESSORS, "NOE709": ("tool",)}
 
 
 class Guide:
@@ -35,23 +37,30 @@ class Guide:
         self.new_root = source.root or document.root
         pairs = zip(owners(document.root), owners(self.new_root), strict=False)
         self.owners = sorted(pairs, key=lambda pair: pair[0].start)
-        self.refused = {
-            (found.code, found.span): found.message.removeprefix(NOT_MIGRATED) for found in self.migration.refused
-        }
+        self.refused = sorted(self.migration.refused, key=_code_and_place)
 
     def hint(self, finding: OldWord) -> str:
         """The rewritten YAML for the place of a finding, or why it cannot be rewritten."""
-        if finding.key is not None and (finding.code, finding.key.span) in self.refused:
-            return self.refused[finding.code, finding.key.span]
+        reason = self._reason(finding.code, finding.key, finding.value) if finding.key is not None else None
+        if reason is not None:
+            return reason
         entry = self._successor(finding)
         if entry is None:
             return "`noetl migrate` rewrites it"
         return "\n".join(["write this instead; `noetl migrate` does it:", *self._excerpt(entry)])
 
+    def _reason(self, code: str, key: Scalar, value: Node) -> str | None:
+        """Why a key, or something in what it holds, was refused."""
+        at = bisect_left(self.refused, (code, key.span), key=_code_and_place)
+        found = self.refused[at] if at < len(self.refused) else None
+        if found is None or found.code != code or found.span > max(key.span, value.lines.span(value.end, value.end)):
+            return None
+        return found.message.removeprefix(NOT_MIGRATED)
+
     def _successor(self, finding: OldWord) -> Entry | None:
         at = finding.key.start if finding.key is not None else finding.value.start
         for holder in self._holders(at):
-            for key in SUCCESSORS.get(finding.code, ()):
+            for key in (STEP_SUCCESSORS if holder.get("step") is not None else SUCCESSORS).get(finding.code, ()):
                 entry = holder.entry(key)
                 if entry is not None:
                     return entry
@@ -74,3 +83,7 @@ class Guide:
         is_own_line = not text[line_start(text, start) : start].strip()
         shown = [line.rstrip() for line in lines] if is_own_line else [first]
         return shown if len(shown) <= LINES_MAX else [*shown[: LINES_MAX - 1], "…"]
+
+
+def _code_and_place(found: Diagnostic) -> tuple[str, Span]:
+    return found.code, found.span

@@ -30,11 +30,12 @@ Pass = Callable[[Document], Iterable[Rewrite]]
 
 
 class Untranslatable(Exception):
-    """Ends a rewrite: what stands there has no faithful translation."""
+    """Ends a rewrite: what stands there, or at a `span` inside it, has no faithful translation."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, span: Span | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.span = span
 
 
 def attempt(
@@ -49,7 +50,7 @@ def attempt(
     try:
         return Rewrite(code, span, what, tuple(edits(*args, **kwargs)))
     except Untranslatable as refusal:
-        return Rewrite(code, span, what, reason=refusal.reason)
+        return Rewrite(code, refusal.span or span, what, reason=refusal.reason)
 
 
 def rename_key(entry: Entry, name: str) -> Edit:
