@@ -16,16 +16,27 @@ class TemplateError(Exception):
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate a person most likely meant, or None when nothing is near."""
-    best, best_distance = None, _distance_max(word) + 1
+    small, best, best_distance = word.lower(), None, _distance_max(word) + 1
     for candidate in candidates:
-        distance = _distance(word.lower(), candidate.lower(), best_distance)
-        if distance < best_distance:
+        other = candidate.lower()
+        distance = _distance(small, other, best_distance)
+        if distance < best_distance and not _is_chance(small, other):
             best, best_distance = candidate, distance
     return best
 
 
+def is_one_edit(one: str, other: str) -> bool:
+    """Whether two words differ by one letter more, less or other, by a swap of neighbours, or by case alone."""
+    return _distance(one.lower(), other.lower(), 2) < 2
+
+
 def _distance_max(word: str) -> int:
-    return 1 if len(word) <= 3 else 2 if len(word) <= 6 else 3
+    return 1 if len(word) <= 5 else 2 if len(word) <= 8 else 3
+
+
+def _is_chance(word: str, other: str) -> bool:
+    """Words of up to three letters are near to many: only a swap, or a letter left out, is a likely slip."""
+    return len(word) <= 3 and len(other) <= 3 and sorted(word) != sorted(other)
 
 
 def _distance(a: str, b: str, bound: int) -> int:

@@ -24,7 +24,7 @@ from tests.expressions.values import problem_of, problems_of
         ("{{ len(a) }}", "function", "len", "Use the filter: `x | length`."),
         ("{{ upper(a) }}", "function", "upper", "Use the filter: `x | upper`."),
         ("{{ a | map('uper') }}", "filter", "'uper'", "Did you mean `upper`?"),
-        ("{{ a | select('od') }}", "test", "'od'", "Did you mean `odd`?"),
+        ("{{ a | select('dod') }}", "test", "'dod'", "Did you mean `odd`?"),
         ("{{ a | map(b) }}", "filter", "b", "Write `map('...')`."),
         ("{{ a | select(1) }}", "filter", "1", "Write `select('...')`."),
     ],

@@ -9,6 +9,7 @@ from typing import assert_never
 
 import msgspec
 
+from noetl.errors import closest
 from noetl.expressions.template import is_template
 from noetl.playbook import shape
 from noetl.playbook.grammar.policies import ADMIT_RULE, RULE
@@ -295,7 +296,15 @@ class _Checker:
         known = kind.text if isinstance(kind, Scalar) and kind.text in self.vocabulary.tasks else None
         if known is None and isinstance(kind, Scalar) and isinstance(kind.value, str):
             self.findings.append(UnknownKind(kind))
+        if kind is None:
+            self.misspelt_kind(node)
         self.object(node, self.vocabulary.tasks[known] if known is not None else self.vocabulary.any_task)
+
+    def misspelt_kind(self, node: Mapping) -> None:
+        """Without its kind a task may have any key; only one that was meant as `kind` is known to be wrong."""
+        for entry in node.entries:
+            if closest(entry.key.text, ("kind",)) is not None and entry.key.text not in self.vocabulary.task_words:
+                self.findings.append(UnknownKey(entry.key, self.vocabulary.any_task, node))
 
     def keychain_entry(self, node: Mapping) -> None:
         kind = node.get("kind")

@@ -20,6 +20,7 @@ class Vocabulary:
         self.task_inputs = {name: _task_input(kind) for name, kind in self.kinds.items()}
         self.tasks = {name: self._task(kind) for name, kind in self.kinds.items()}
         self.any_task = self._any_task()
+        self.task_words = frozenset(word for task in (*self.tasks.values(), self.any_task) for word in task.fields)
         self.keychain = {name: _keychain_entry(kind) for name, kind in self.keychain_kinds.items()}
         self._specs = {
             base.title: _with_kind_blocks(base, self.kinds.values()) for base in (EXECUTOR_SPEC, STEP_SPEC, LOOP_SPEC)

@@ -29,9 +29,9 @@ def test_a_key_that_belongs_elsewhere_is_sent_there(step: str, place: str) -> No
 
 
 def test_a_misspelt_key_is_corrected_to_one_that_is_still_free() -> None:
-    text = with_step("tool: { kind: noop }\nnxt: { arcs: [] }\ntol: []")
-    assert told(text) == ['did you mean "next"?', ""]
-    assert [bool(found.fix) for found in said(text, "NOE101")] == [True, False]
+    text = with_step("tool: { kind: noop }\nnxt: { arcs: [] }\ninptu: {}\ntol: []")
+    assert told(text) == ['did you mean "next"?', 'did you mean "input"?', ""]
+    assert [bool(found.fix) for found in said(text, "NOE101")] == [False, True, False]
 
 
 def test_what_others_call_a_key_is_a_suggestion_but_no_edit() -> None:

@@ -6,7 +6,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Arc, Step
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.spelling import Spelling, correct
 from noetl.playbook.rules.written import step_names, unclear_names
 from noetl.playbook.source.nodes import Scalar
 
@@ -27,7 +27,7 @@ def _report(step: Step, arc: Arc, target: Scalar, spelling: Spelling) -> Diagnos
     near = spelling.nearest(arc.step)
     if near is None:
         return RULE.at(target, message, f"add a step of that name, or use one of: {spelling.shown}")
-    return RULE.at(target, f'{message}; did you mean "{near}"?', fix=respell(target, near))
+    return RULE.at(target, f'{message}; did you mean "{near}"?', fix=correct(target, near) if near != step.name else [])
 
 
 RULE = Rule("NOE203", "dangling-arc", Severity.ERROR, check)

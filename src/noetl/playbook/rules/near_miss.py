@@ -6,7 +6,7 @@ from noetl.expressions.template import NameUse
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, TemplateUse
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling
+from noetl.playbook.rules.spelling import Spelling, are_numbered, is_safe
 from noetl.playbook.rules.written import owners
 from noetl.playbook.source.positions import replace_in_scalar
 
@@ -25,9 +25,6 @@ WHENCE = {
 """Where the members of a scope come from, for the message."""
 
 
-_NO_DIGITS = str.maketrans("", "", "0123456789")
-
-
 def check(document: Document) -> Iterator[Diagnostic]:
     scopes = {scope: Spelling(tuple(members)) for scope, members in _members(document).items()}
     known = {scope: frozenset(spelling.names) for scope, spelling in scopes.items()}
@@ -37,7 +34,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
             if members is None or not name.segments or name.defaulted or name.segments[0].name in members:
                 continue
             near = scopes[name.root].nearest(name.segments[0].name)
-            if near is not None and not _are_numbered(near, name.segments[0].name):
+            if near is not None and not are_numbered(near, name.segments[0].name):
                 yield _report(document, use, name, near)
 
 
@@ -46,12 +43,8 @@ def _report(document: Document, use: TemplateUse, name: NameUse, near: str) -> D
     message = f"nothing gives `{name.root}.{member.name}`; did you mean `{name.root}.{near}`?"
     hint = f"{WHENCE[name.root]} `{near}`; if `{member.name}` is meant, give it a `default(…)`"
     edit = replace_in_scalar(document.source, use.node, member.start, member.end, near)
-    return RULE.in_template(document, use, member, message, hint, [edit] if edit is not None else [])
-
-
-def _are_numbered(one: str, other: str) -> bool:
-    """`url1` and `url2` are two names, not one and its misspelling."""
-    return one.translate(_NO_DIGITS) == other.translate(_NO_DIGITS)
+    fix = [edit] if edit is not None and is_safe(member.name, near) else []
+    return RULE.in_template(document, use, member, message, hint, fix)
 
 
 def _members(document: Document) -> Mapping[str, Iterable[str]]:

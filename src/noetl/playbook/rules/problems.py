@@ -6,6 +6,7 @@ from noetl.expressions.template import Problem
 from noetl.playbook.diagnostics import Diagnostic, Edit
 from noetl.playbook.document import Document, TemplateUse
 from noetl.playbook.rules.rule import Rule
+from noetl.playbook.rules.spelling import is_safe
 from noetl.playbook.source.positions import replace_in_scalar
 from noetl.playbook.structure import is_name
 
@@ -39,7 +40,8 @@ def diagnose(document: Document, rule: Rule, use: TemplateUse, problem: Problem)
 
 def _respelt(document: Document, use: TemplateUse, problem: Problem, near: str) -> list[Edit]:
     """The edit, where the problem lies on the name alone and not, say, on a quoted one."""
-    if not is_name(use.template.text[problem.start : problem.end]):
+    word = use.template.text[problem.start : problem.end]
+    if not is_name(word) or not is_safe(word, near):
         return []
     edit = replace_in_scalar(document.source, use.node, problem.start, problem.end, near)
     return [edit] if edit is not None else []

@@ -9,7 +9,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, SetUse
 from noetl.playbook.reading import SCOPES
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import respell
+from noetl.playbook.rules.spelling import is_safe, respell
 from noetl.playbook.structure import is_name
 
 LIFETIMES = "`ctx` lasts for the execution, `step` for the step run, `iter` for one iteration of a loop"
@@ -38,7 +38,7 @@ def _outside(use: SetUse, scope: str, path: str) -> Diagnostic:
     near = closest(scope, SCOPES)
     if near is None:
         return RULE.at(use.key, message, f"begin with one of ctx, step, iter\n{LIFETIMES}")
-    fix = respell(use.key, f"{near}.{path}")
+    fix = respell(use.key, f"{near}.{path}") if is_safe(scope, near) else []
     return RULE.at(use.key, f'{message}; did you mean "{near}.{path}"?', LIFETIMES, fix)
 
 

@@ -8,7 +8,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.rules.names import Reading, Sense, iterator_path, read_names, rename
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import COMPARISONS_MAX
+from noetl.playbook.rules.spelling import COMPARISONS_MAX, is_safe
 from noetl.playbook.rules.wording import listed
 from noetl.playbook.rules.written import owners, title
 
@@ -40,6 +40,9 @@ OUTSIDE = {"env": "templates do not read the environment: declare a keychain ent
 
 OLDER = frozenset(OLD_WORDS)
 
+NOTHING = "null"
+"""What other languages, in any case, call `none`."""
+
 OLDEST = "vars"
 """A word that a rule of its own speaks of."""
 
@@ -55,16 +58,25 @@ def check(document: Document) -> Iterator[Diagnostic]:
 def _report(document: Document, reading: Reading, candidates: "_Candidates") -> Diagnostic:
     root, first = reading.root, reading.names[0]
     message = f'"{root}" is not defined in {reading.use.site.title}'
+    if root.lower() == NOTHING:
+        fix = rename(document, reading, "none")
+        return RULE.in_template(document, reading.use, first, f"{message}; write `none`", fix=fix)
     here = _visible(reading)
     near = candidates.nearest(reading)
     if near is not None:
         message = f"{message}; did you mean `{near}`?"
-        return RULE.in_template(document, reading.use, first, message, here, rename(document, reading, near))
+        fix = rename(document, reading, near) if _is_safe(reading, near) else []
+        return RULE.in_template(document, reading.use, first, message, here, fix)
     hint = "\n".join((*_advice(reading), here))
     familiar = _familiar(reading)
     if familiar is not None:
         message = f"{message}; did you mean `{familiar}`?"
     return RULE.in_template(document, reading.use, first, message, hint)
+
+
+def _is_safe(reading: Reading, near: str) -> bool:
+    is_alone = not all(use.segments for use in reading.names)
+    return is_safe(reading.root, near.rpartition(".")[2], is_alone=is_alone)
 
 
 def _familiar(reading: Reading) -> str | None:

@@ -6,7 +6,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.reading import entries
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.spelling import Spelling, correct
 from noetl.playbook.rules.written import written_tasks
 from noetl.playbook.source.nodes import Scalar
 
@@ -24,7 +24,7 @@ def _report(task: str, node: Scalar, spelling: Spelling) -> Diagnostic:
     message = f'task "{task}" calls "{node.text}", which is not a block of the workbook'
     near = spelling.nearest(node.text)
     if near is not None:
-        return RULE.at(node, f'{message}; did you mean "{near}"?', fix=respell(node, near))
+        return RULE.at(node, f'{message}; did you mean "{near}"?', fix=correct(node, near))
     hint = f"use one of: {spelling.shown}" if spelling.names else "the playbook has no `workbook`; add one"
     return RULE.at(node, message, hint)
 

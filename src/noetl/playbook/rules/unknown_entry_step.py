@@ -6,7 +6,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.reading import child, mapping
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.spelling import Spelling, correct
 from noetl.playbook.rules.written import step_names, unclear_names
 from noetl.playbook.source.nodes import Scalar
 
@@ -22,7 +22,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
     if near is None:
         yield RULE.at(node, message, f"use one of: {spelling.shown}; without it the first step is the entry")
     else:
-        yield RULE.at(node, f'{message}; did you mean "{near}"?', fix=respell(node, near))
+        yield RULE.at(node, f'{message}; did you mean "{near}"?', fix=correct(node, near))
 
 
 RULE = Rule("NOE204", "unknown-entry-step", Severity.ERROR, check)

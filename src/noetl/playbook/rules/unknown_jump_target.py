@@ -6,7 +6,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Directive, Then
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.spelling import Spelling, correct, respell
 from noetl.playbook.rules.written import WrittenTask, pipelines, title
 from noetl.playbook.source.nodes import Scalar
 
@@ -53,7 +53,7 @@ def _report(task: WrittenTask, target: Scalar, spelling: Spelling, entry: str | 
     near = spelling.nearest(target.text)
     if near is None:
         return RULE.at(target, message, f"use one of: {spelling.shown}")
-    return RULE.at(target, f'{message}; did you mean "{near}"?', fix=respell(target, near))
+    return RULE.at(target, f'{message}; did you mean "{near}"?', fix=correct(target, near))
 
 
 RULE = Rule("NOE205", "unknown-jump-target", Severity.ERROR, check)

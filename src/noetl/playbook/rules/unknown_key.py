@@ -7,7 +7,7 @@ from noetl.playbook.document import Document
 from noetl.playbook.rules.advice import NONE, Advice, advice
 from noetl.playbook.rules.policy_shape import is_of_bare_rule
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import respell
+from noetl.playbook.rules.spelling import correct
 from noetl.playbook.rules.wording import listed
 from noetl.playbook.source.nodes import Scalar
 from noetl.playbook.source.tree import shorten
@@ -34,7 +34,7 @@ def _report(finding: UnknownKey, known: Advice) -> Diagnostic:
         return RULE.at(key, f"{message}; it belongs {known.place}", possible)
     if known.word is None:
         return RULE.at(key, message, possible)
-    fix = respell(key, known.word) if known.is_near else []
+    fix = correct(key, known.word) if known.is_near else []
     return RULE.at(key, f'{message}; did you mean "{known.word}"?', possible, fix)
 
 

@@ -7,7 +7,7 @@ from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document, TemplateUse
 from noetl.playbook.rules.names import Sense, read_names
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling
+from noetl.playbook.rules.spelling import Spelling, is_safe
 from noetl.playbook.source.positions import replace_in_scalar
 
 
@@ -33,7 +33,7 @@ def _report(document: Document, use: TemplateUse, entry: Segment, spelling: Spel
 
 
 def _respelt(document: Document, use: TemplateUse, entry: Segment, near: str) -> list[Edit]:
-    if use.template.text[entry.start : entry.end] != entry.name:
+    if use.template.text[entry.start : entry.end] != entry.name or not is_safe(entry.name, near):
         return []
     edit = replace_in_scalar(document.source, use.node, entry.start, entry.end, near)
     return [edit] if edit is not None else []

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.spelling import Spelling, correct
 from noetl.playbook.source.tree import shorten
 from noetl.playbook.structure import UnknownKeychainKind
 
@@ -22,7 +22,7 @@ def _report(finding: UnknownKeychainKind, kinds: Spelling) -> Diagnostic:
     near = _longer(node.text, kinds) or kinds.nearest(node.text)
     if near is None:
         return RULE.at(node, message, hint)
-    return RULE.at(node, f'{message}; did you mean "{near}"?', hint, respell(node, near))
+    return RULE.at(node, f'{message}; did you mean "{near}"?', hint, correct(node, near))
 
 
 def _longer(word: str, kinds: Spelling) -> str | None:

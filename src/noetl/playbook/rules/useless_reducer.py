@@ -7,7 +7,7 @@ from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Loop, LoopMode, Step
 from noetl.playbook.reading import entries, mapping
 from noetl.playbook.rules.rule import Rule
-from noetl.playbook.rules.spelling import Spelling, respell
+from noetl.playbook.rules.spelling import Spelling, correct, respell
 from noetl.playbook.rules.writes import looped, task_writes, writes_in
 from noetl.playbook.rules.written import title
 from noetl.playbook.source.nodes import Scalar
@@ -54,7 +54,7 @@ def _report(key: Scalar, owner: Step | Block, spelling: Spelling) -> Diagnostic:
         return RULE.at(key, f'the reducer for "{key.text}" has no effect', hint, respell(key, meant))
     near = spelling.nearest(key.text)
     if near is not None:
-        return RULE.at(key, f'{message}; did you mean "{near}"?', fix=respell(key, near))
+        return RULE.at(key, f'{message}; did you mean "{near}"?', fix=correct(key, near))
     return RULE.at(key, message, f'remove it, or let a task set "ctx.{key.text}"')
 
 
