@@ -24,8 +24,8 @@ workflow:
   - step: start
     next:
       arcs:
-        - step: lod
-  - step: load
+        - step: colect
+  - step: collect
     tool:
       - { name: say, kind: noop }
 """

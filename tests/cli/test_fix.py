@@ -2,7 +2,7 @@ from pathlib import Path
 
 from tests.cli.invoke import BROKEN, SOUND, noetl
 
-MENDED = BROKEN.replace("lod", "load")
+MENDED = BROKEN.replace("colect", "collect")
 
 
 def test_what_has_a_fix_is_fixed() -> None:
@@ -13,7 +13,7 @@ def test_what_has_a_fix_is_fixed() -> None:
 
 def test_an_error_without_a_fix_is_told_and_leaves_with_3(tmp_path: Path) -> None:
     path = tmp_path / "a.yaml"
-    path.write_text(BROKEN.replace("- step: load", "- step: elsewhere_altogether"), "utf-8")
+    path.write_text(BROKEN.replace("- step: collect", "- step: elsewhere_altogether"), "utf-8")
     ran = noetl("fix", "--write", str(path))
     assert ran.code == 3
     assert f"{path}:8:17: error:" in ran.err
@@ -30,7 +30,7 @@ def test_a_warning_that_is_left_is_told_and_leaves_with_0() -> None:
 
 def test_what_is_left_is_shown_where_it_stands_after_the_fix() -> None:
     both = BROKEN.replace(
-        "        - step: lod\n", "        - { step: lod }\n        - { step: elsewhere_altogether }\n"
+        "        - step: colect\n", "        - { step: colect }\n        - { step: elsewhere_altogether }\n"
     )
     ran = noetl("fix", "-", "--diff", stdin=both.encode())
     assert ran.code == 3

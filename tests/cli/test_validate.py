@@ -27,9 +27,10 @@ def test_a_mistake_is_shown_with_its_place_its_line_a_caret_and_its_code(tmp_pat
     ran = noetl("validate", str(path))
     assert ran.code == 3
     assert ran.out == (
-        f'{path}:8:17: error: step "start" has an arc to "lod", which is not a step; did you mean "load"? [NOE203]\n'
-        "    8 |         - step: lod\n"
-        "      |                 ^~~\n"
+        f'{path}:8:17: error: step "start" has an arc to "colect", which is not a step; '
+        'did you mean "collect"? [NOE203]\n'
+        "    8 |         - step: colect\n"
+        "      |                 ^~~~~~\n"
     )
     assert ran.err == "1 file, 1 error\n"
 

@@ -16,8 +16,8 @@ def test_a_mistake_becomes_an_annotation() -> None:
     ran = noetl("validate", "-o", "github", "-", stdin=BROKEN.encode())
     assert ran.code == 3
     assert ran.out == (
-        "::error file=<stdin>,line=8,col=17,endLine=8,endColumn=20,title=NOE203::"
-        'step "start" has an arc to "lod", which is not a step; did you mean "load"?\n'
+        "::error file=<stdin>,line=8,col=17,endLine=8,endColumn=23,title=NOE203::"
+        'step "start" has an arc to "colect", which is not a step; did you mean "collect"?\n'
     )
     assert ran.err == "1 file, 1 error\n"
 

@@ -21,11 +21,11 @@ def test_the_report_has_exactly_the_promised_form(tmp_path: Path) -> None:
                     {
                         "code": "NOE203",
                         "severity": "error",
-                        "message": 'step "start" has an arc to "lod", which is not a step; did you mean "load"?',
+                        "message": 'step "start" has an arc to "colect", which is not a step; did you mean "collect"?',
                         "line": 8,
                         "column": 17,
                         "end_line": 8,
-                        "end_column": 20,
+                        "end_column": 23,
                         "hint": None,
                         "fixable": True,
                     }

@@ -37,10 +37,10 @@ def test_a_result_points_to_its_rule_and_its_place() -> None:
     (result,) = run["results"]
     assert result["level"] == "error"
     assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "NOE203"
-    assert result["message"]["text"].startswith('step "start" has an arc to "lod"')
+    assert result["message"]["text"].startswith('step "start" has an arc to "colect"')
     (location,) = result["locations"]
     assert location["physicalLocation"]["artifactLocation"] == {"uri": "%3Cstdin%3E"}
-    assert location["physicalLocation"]["region"] == {"startLine": 8, "startColumn": 17, "endLine": 8, "endColumn": 20}
+    assert location["physicalLocation"]["region"] == {"startLine": 8, "startColumn": 17, "endLine": 8, "endColumn": 23}
     assert run["columnKind"] == "unicodeCodePoints"
 
 
@@ -51,8 +51,8 @@ def test_a_fix_is_a_replacement_of_a_region() -> None:
     assert change["artifactLocation"] == result["locations"][0]["physicalLocation"]["artifactLocation"]
     assert change["replacements"] == [
         {
-            "deletedRegion": {"startLine": 8, "startColumn": 17, "endLine": 8, "endColumn": 20},
-            "insertedContent": {"text": "load"},
+            "deletedRegion": {"startLine": 8, "startColumn": 17, "endLine": 8, "endColumn": 23},
+            "insertedContent": {"text": "collect"},
         }
     ]
 
@@ -66,7 +66,7 @@ def test_paths_become_uris(tmp_path: Path) -> None:
 
 
 def test_a_sound_file_gives_an_empty_list_of_results() -> None:
-    assert run_of("-", stdin=BROKEN.replace("lod", "load"))["results"] == []
+    assert run_of("-", stdin=BROKEN.replace("colect", "collect"))["results"] == []
 
 
 def test_notes_are_results_only_when_asked_for() -> None:
