@@ -287,8 +287,9 @@ def test_the_iterations_of_a_block_start_and_end_in_turn() -> None:
     text = pipeline("- { name: a, kind: workbook, task: each, input: { at: 0 } }", head=BLOCKS)
     driver = Driver(text).run(1)
     call = "s#1.a/1"
-    start_, end = e.IterationStarted("s#1", (), call), e.IterationDone("s#1", (), Output(), call=call)
-    failed = e.IterationFailed("s#1", (), fails(), call)
+    start_ = e.IterationStarted("s#1", (), call, turn=(0, 0))
+    end = e.IterationDone("s#1", (), Output(), call=call, turn=(0, 0))
+    failed = e.IterationFailed("s#1", (), fails(), call, turn=(0, 0))
     assert refused(driver, done(1))
     assert refused(driver, end)
     assert refused(driver, started(1, "t"))
@@ -303,9 +304,11 @@ def test_the_iterations_of_a_block_start_and_end_in_turn() -> None:
     driver.run(1)
     assert refused(driver, failed)
     assert refused(driver, msgspec.structs.replace(end, call="other"))
+    assert refused(driver, msgspec.structs.replace(end, turn=(0, 1)))
     assert not refused(driver, end)
     assert refused(driver, start_)
-    assert not refused(driver, end)
+    assert refused(driver, end)
+    assert not refused(driver, msgspec.structs.replace(end, turn=(0,)))
     assert refused(driver, start_)
     assert not refused(driver, done(1))
 
@@ -313,9 +316,22 @@ def test_the_iterations_of_a_block_start_and_end_in_turn() -> None:
 def test_an_iteration_of_a_block_whose_inner_collection_is_no_list_can_only_fail() -> None:
     text = pipeline("- { name: a, kind: workbook, task: each, input: { at: 1 } }", head=BLOCKS)
     driver = Driver(text).run(1)
-    start_ = e.IterationStarted("s#1", (), "s#1.a/1")
-    assert refused(driver, start_, e.IterationDone("s#1", (), Output(), call="s#1.a/1"))
-    assert not refused(driver, start_, e.IterationFailed("s#1", (), fails(), "s#1.a/1"))
+    start_ = e.IterationStarted("s#1", (), "s#1.a/1", turn=(0,))
+    assert refused(driver, start_, e.IterationDone("s#1", (), Output(), call="s#1.a/1", turn=(0,)))
+    assert not refused(driver, start_, e.IterationFailed("s#1", (), fails(), "s#1.a/1", turn=(0,)))
+
+
+def test_a_start_of_a_blocks_iteration_that_comes_twice_is_not_taken_for_the_next_one() -> None:
+    head = """
+    workbook:
+      twice:
+        loop: { in: [1, 2], iterator: number }
+        tool: { name: t, kind: noop }
+    """
+    driver = Driver(pipeline("- { name: a, kind: workbook, task: twice }", head=head)).run(4)
+    first = e.IterationStarted("s#1", (), "s#1.a/1", turn=(0,))
+    assert refused(driver, first)
+    assert not refused(driver, msgspec.structs.replace(first, turn=(1,)))
 
 
 def test_ctx_changes_of_a_block_name_its_own_path() -> None:

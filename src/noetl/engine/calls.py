@@ -3,7 +3,7 @@
 import msgspec
 
 from noetl.engine.binding import BindingFailed, Scope
-from noetl.engine.cursor import Frame, Turn, WorkerFact, scratch_of
+from noetl.engine.cursor import Frame, Turn, WorkerFact, next_turn, scratch_of
 from noetl.engine.events import BlockLoop, Call, IterationDone, IterationFailed, IterationStarted, TaskDone, Values
 from noetl.engine.output import Error, Loop, Output, Status
 from noetl.engine.program import Program, ReadyBlock, ReadyLevel, ReadyTask
@@ -41,21 +41,22 @@ def turn_facts(standing: Standing, turn: Turn) -> tuple[WorkerFact, ...]:
     run, path = standing.given.step_run_id, standing.given.path
     block = standing.program.block(turn.block)
     assert block is not None
+    indexes = next_turn(turn)
     if turn.level + 1 == len(block.levels):
-        return (IterationStarted(run, path, turn.call),)
+        return (IterationStarted(run, path, turn.call, turn=indexes),)
     try:
         loop = _loop(standing, block, turn.level + 1, turn.input, scratch_of(turn))
     except BindingFailed as failure:
-        started = IterationStarted(run, path, turn.call)
-        return started, IterationFailed(run, path, _failure(failure.error), turn.call)
-    return (IterationStarted(run, path, turn.call, loop),)
+        started = IterationStarted(run, path, turn.call, turn=indexes)
+        return started, IterationFailed(run, path, _failure(failure.error), turn.call, turn=indexes)
+    return (IterationStarted(run, path, turn.call, loop, turn=indexes),)
 
 
 def iteration_end(standing: Standing, call: str, output: Output, *, is_failed: bool) -> IterationDone | IterationFailed:
-    run, path = standing.given.step_run_id, standing.given.path
+    run, path, indexes = standing.given.step_run_id, standing.given.path, standing.cursor.top.indexes
     if is_failed:
-        return IterationFailed(run, path, output, call)
-    return IterationDone(run, path, output, call=call)
+        return IterationFailed(run, path, output, call, turn=indexes)
+    return IterationDone(run, path, output, call=call, turn=indexes)
 
 
 def settle_call(standing: Standing, output: Output) -> TaskDone:

@@ -211,13 +211,18 @@ def _waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
 def _turn_started(cursor: Cursor, fact: IterationStarted) -> Cursor:
     turn = _turn(cursor.top)
     scratch = scratch_of(turn)
-    indexes = (*turn.indexes, turn.index)
+    indexes = next_turn(turn)
     inside: Frame | Turn
     if fact.loop is not None:
         inside = Turn(turn.block, turn.call, indexes, turn.level + 1, fact.loop, turn.input, scratch, turn.step)
     else:
         inside = Frame(turn.block, turn.call, indexes, input=turn.input, step=turn.step, base=scratch)
     return Cursor((*cursor.frames, inside), cursor.task_runs, cursor.ctx)
+
+
+def next_turn(turn: Turn) -> Path:
+    """The number of the iteration that starts next."""
+    return (*turn.indexes, turn.index)
 
 
 def scratch_of(turn: Turn) -> dict[str, object]:

@@ -277,7 +277,7 @@ class TaskWaiting(Body, frozen=True):
 class IterationStarted(Body, frozen=True):
     """`call` names the task run of a looped workbook block, whose iterations are steps of one pipeline.
 
-    `loop` is the loop inside this iteration, where there is one.
+    `turn` numbers the iteration of such a block; `loop` is the loop inside it, where there is one.
     """
 
     step_run_id: str
@@ -285,6 +285,7 @@ class IterationStarted(Body, frozen=True):
     call: str = ""
     loop: BlockLoop | None = None
     by_server: bool = False
+    turn: Path = ()
 
 
 class IterationDone(Body, frozen=True):
@@ -296,6 +297,7 @@ class IterationDone(Body, frozen=True):
     step: Values = {}
     call: str = ""
     by_server: bool = False
+    turn: Path = ()
 
 
 class IterationFailed(Body, frozen=True):
@@ -307,6 +309,7 @@ class IterationFailed(Body, frozen=True):
     call: str = ""
     by_server: bool = False
     children: Sequence[str] = ()
+    turn: Path = ()
 
 
 class StepDone(Body, frozen=True):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from noetl.engine import events as e
-from noetl.engine.cursor import Cursor, Frame, Turn, WorkerFact, frame_of, is_over
+from noetl.engine.cursor import Cursor, Frame, Turn, WorkerFact, frame_of, is_over, next_turn
 from noetl.engine.names import child_execution_id
 from noetl.engine.pipeline import end_of
 from noetl.engine.policy import ReadyRule
@@ -22,8 +22,7 @@ def follows(program: Program, state: StateView, run: RunView, cursor: Cursor, fa
         case e.TaskWaiting():
             return _can_wait(program, state, run, cursor, fact)
         case e.IterationStarted():
-            turn = cursor.top
-            return isinstance(turn, Turn) and turn.call == fact.call and not is_over(turn)
+            return _can_start_turn(cursor.top, fact)
         case _:
             return _can_end_turn(program, run, cursor, fact)
 
@@ -79,10 +78,17 @@ def _can_wait(program: Program, state: StateView, run: RunView, cursor: Cursor, 
     return frame.is_running and frame.child is None and task.task.kind == "playbook" and is_own
 
 
+def _can_start_turn(turn: Frame | Turn, fact: e.IterationStarted) -> bool:
+    """The numbers of the iteration tell a report that comes twice from one of the next iteration."""
+    if not isinstance(turn, Turn) or turn.call != fact.call or is_over(turn):
+        return False
+    return fact.turn == next_turn(turn)
+
+
 def _can_end_turn(program: Program, run: RunView, cursor: Cursor, fact: e.IterationDone | e.IterationFailed) -> bool:
     """The end of an iteration of a looped block. One whose inner collection is no list fails as it starts."""
     turn = cursor.frames[-2] if len(cursor.frames) > 1 else None
-    if not isinstance(turn, Turn) or cursor.top.call != fact.call:
+    if not isinstance(turn, Turn) or cursor.top.call != fact.call or cursor.top.indexes != fact.turn:
         return False
     block = program.block(turn.block)
     if isinstance(cursor.top, Frame) and block is not None and turn.level + 1 < len(block.levels):
