@@ -64,7 +64,14 @@ def test_options_for_all_verbs_may_stand_before_the_verb() -> None:
 def test_an_unknown_option_without_a_verb_is_refused() -> None:
     ran = noetl("--verbose")
     assert ran.code == 2
-    assert 'unknown option "--verbose"' in ran.err
+    assert 'unknown option "--verbose"; options stand after the verb' in ran.err
+
+
+@pytest.mark.parametrize(("misspelt", "right"), [("--verison", "--version"), ("--hlep", "--help")])
+def test_a_misspelt_option_without_a_verb_is_answered_with_the_right_one(misspelt: str, right: str) -> None:
+    ran = noetl(misspelt)
+    assert (ran.code, ran.out) == (2, "")
+    assert f'unknown option "{misspelt}"; did you mean "{right}"?' in ran.err
 
 
 class Unwritable:

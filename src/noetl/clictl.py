@@ -96,7 +96,9 @@ def _help(topics: list[str], leading: list[str], console: Console) -> int:
         return _call(topics[0], ["--help"], console)
     unknown = [word for word in leading if word not in {"-h", "--help", "--debug"}]
     if unknown:
-        raise Stopped(f'noetl: unknown option "{unknown[0]}"; options stand after the verb\n  = see: noetl --help')
+        near = closest(unknown[0], ("--help", "--version"))
+        meant = f'did you mean "{near}"?' if near else "options stand after the verb"
+        raise Stopped(f'noetl: unknown option "{unknown[0]}"; {meant}\n  = see: noetl --help')
     console.data(OVERVIEW.format(verbs="\n".join(f"  {name:<11} {summary}" for name, summary, _ in VERBS)))
     return OK
 

@@ -57,6 +57,10 @@ def test_a_mistake_in_the_command_says_what_was_expected_and_found(words: list[s
     assert ran.err.endswith(f"  = see: noetl {words[0]} --help\n")
 
 
+def test_a_shell_like_no_other_is_not_guessed() -> None:
+    assert "did you mean" not in noetl("completion", "tcsh").err
+
+
 def test_help_shows_operands_options_defaults_and_examples() -> None:
     text = noetl("validate", "--help").out
     assert "[FILES…]" in text
