@@ -35,6 +35,14 @@ def test_a_mistake_is_shown_with_its_place_its_line_a_caret_and_its_code(tmp_pat
     assert ran.err == "1 file, 1 error\n"
 
 
+def test_of_another_encoding_no_line_is_shown() -> None:
+    ran = noetl("validate", "-", stdin=SOUND.encode("utf-16"))
+    assert ran.code == 3
+    assert ran.out == (
+        "<stdin>:1:1: error: the file is encoded in UTF-16; expected UTF-8 [NOE001]\n      = save the file as UTF-8\n"
+    )
+
+
 def test_warnings_leave_with_0_unless_strict() -> None:
     warnings = count(OLDER, Severity.WARNING)
     assert warnings

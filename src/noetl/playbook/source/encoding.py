@@ -33,9 +33,14 @@ def decode(data: bytes | str) -> tuple[bytes, str]:
 
 
 def readable(data: bytes | str) -> str:
-    """The text to show beside a refusal: what cannot be decoded is replaced, what is too long is cut."""
+    """The text to show beside a refusal: what cannot be decoded is replaced, what is too long is cut.
+
+    Of another encoding nothing is shown: read as UTF-8 it would be noise.
+    """
     head = data[:FILE_BYTES_MAX]
-    return head if isinstance(head, str) else head.decode("utf-8", "replace")
+    if isinstance(head, str):
+        return head
+    return "" if _foreign_encoding(head) else head.decode("utf-8", "replace")
 
 
 def _too_large(found: int) -> SourceProblem:
@@ -45,14 +50,18 @@ def _too_large(found: int) -> SourceProblem:
 
 
 def _text(data: bytes) -> str:
-    for mark, name in _FOREIGN_MARKS:
-        if data.startswith(mark):
-            message = f"the file is encoded in {name}; expected UTF-8"
-            raise Refused(SourceProblem("encoding", message, Span(1, 1, 1, 1), _UTF8_HINT))
+    foreign = _foreign_encoding(data)
+    if foreign is not None:
+        message = f"the file is encoded in {foreign}; expected UTF-8"
+        raise Refused(SourceProblem("encoding", message, Span(1, 1, 1, 1), _UTF8_HINT))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Refused(_bad_bytes(data, error)) from None
+
+
+def _foreign_encoding(data: bytes) -> str | None:
+    return next((name for mark, name in _FOREIGN_MARKS if data.startswith(mark)), None)
 
 
 def _bad_bytes(data: bytes, error: UnicodeDecodeError) -> SourceProblem:
