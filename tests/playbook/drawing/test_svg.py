@@ -41,6 +41,12 @@ def paths(root: ElementTree.Element) -> list[ElementTree.Element]:
     return [each for each in root.iter(f"{SVG}path") if each.get("class") == "line"]
 
 
+def test_a_drawing_has_a_size_and_shrinks_with_its_window() -> None:
+    root = parsed(SAMPLES["chain"])
+    assert root.get("style") == "max-width:100%;height:auto"
+    assert (root.get("viewBox") or "").split()[2:] == [root.get("width"), root.get("height")]
+
+
 GUARDS = (None, None, "{{ ctx.x }}", "{{ output.data.some_long_condition > 3 }}", FAILED)
 
 

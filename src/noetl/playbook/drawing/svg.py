@@ -22,6 +22,7 @@ BOX_MIN = 132.0
 LABEL_HEIGHT, LABEL_PADDING = 19.0, 7.0
 BADGE_HEIGHT = 16.0
 MARGIN = 28.0
+FITS = 'style="max-width:100%;height:auto"'  # a window that is too small shows all of it, smaller
 ENTRY_ROOM = 40.0
 
 
@@ -91,7 +92,7 @@ def _document(drawing: Sketch, grid: Grid, places: Places, paths: dict[int, Path
     summary = _escaped(drawing.summary)
     lines = [(line, paths[number]) for number, line in enumerate(drawing.lines)]
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} role="img" aria-label="{summary}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} {FITS} role="img" aria-label="{summary}">',
         f"<title>{summary}</title>",
         f"<style>{STYLE}</style>",
         f"<defs>{_head('head')}{_head('head-failure')}</defs>",
