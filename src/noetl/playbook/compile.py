@@ -46,7 +46,7 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
         found.extend(_unfixed(_check(document)) if problems else _check(document))
     is_sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in found)
     playbook = document.playbook if document is not None and is_sound else None
-    return Compilation(source, _bounded(dict.fromkeys(found)), playbook, document)
+    return Compilation(source, _bounded(_each_once(found)), playbook, document)
 
 
 def _source_diagnostics(problems: list[SourceProblem]) -> list[Diagnostic]:
@@ -61,6 +61,14 @@ def _unfixed(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
 
 def _check(document: Document) -> list[Diagnostic]:
     return [found for rule in RULES if rule.check is not None for found in rule.check(document)]
+
+
+def _each_once(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    """What an alias repeats is told once, though the hints may differ with the place."""
+    once: dict[tuple[str, Span, str], Diagnostic] = {}
+    for diagnostic in found:
+        once.setdefault((diagnostic.code, diagnostic.span, diagnostic.message), diagnostic)
+    return once.values()
 
 
 def _bounded(found: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -16,7 +16,7 @@ from noetl.playbook.grammar.policies import ADMIT_RULE, RULE
 from noetl.playbook.grammar.root import KEYCHAIN, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR, TASK_FIELDS, TASK_NAME
 from noetl.playbook.shape import Field, Shape, Type
-from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence, is_merge
 from noetl.playbook.vocabulary import Vocabulary
 
 NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
@@ -147,10 +147,10 @@ class _Checker:
             field = fields.get(entry.key.text)
             if field is not None:
                 self.field(node, entry.key, entry.value, field, its)
-            elif not its.is_open and not entry.key.text.startswith("x-"):
+            elif not its.is_open and not entry.key.text.startswith("x-") and not is_merge(entry.key):
                 self.findings.append(UnknownKey(entry.key, its, node))
         for field in fields.values():
-            if field.required and node.get(field.name) is None:
+            if field.required and node.get(field.name) is None and not is_merged(node):
                 self.findings.append(MissingKey(node, its, field))
 
     def field(self, parent: Mapping, key: Scalar, value: Node, field: Field, its: Shape) -> None:
@@ -312,6 +312,12 @@ class _Checker:
         if known is None and isinstance(kind, Scalar) and isinstance(kind.value, str):
             self.findings.append(UnknownKeychainKind(kind))
         self.object(node, known if known is not None else KEYCHAIN)
+
+
+def is_merged(node: Mapping) -> bool:
+    """Whether keys were to come from elsewhere, so that none of them is known to be missing."""
+    key = node.key("<<")
+    return key is not None and is_merge(key)
 
 
 def is_name(text: str) -> bool:

@@ -93,7 +93,7 @@ def test_a_block_collection_ends_with_its_last_part() -> None:
 
 
 def test_an_alias_is_the_very_node_of_its_anchor() -> None:
-    root = root_of("a: &x [1, &y 2]\nb: *x\nc: *y\n<<: *x\n")
+    root = root_of('a: &x [1, &y 2]\nb: *x\nc: *y\n"<<": *x\n')
     first = root.get("a")
     assert isinstance(first, Sequence)
     assert root.get("b") is first

@@ -13,8 +13,13 @@ def check(document: Document) -> Iterator[Diagnostic]:
     for step in document.playbook.workflow:
         node = document.node(step)
         name = node.get("step") or node
-        other = first.setdefault(step.name, name)
-        if other is not name:
+        other = first.get(step.name)
+        if other is None:
+            first[step.name] = name
+        elif other is name:
+            message = f'step "{step.name}" is repeated by an alias; step names are unique'
+            yield RULE.at(name, message, "write the second step out under a name of its own")
+        else:
             message = f'step "{step.name}" is already on line {other.line}; step names are unique'
             yield RULE.at(name, message, "rename one of them, and the arcs that lead to it")
 

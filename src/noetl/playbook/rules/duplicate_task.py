@@ -15,8 +15,15 @@ def check(document: Document) -> Iterator[Diagnostic]:
         for task in tasks:
             if task.name is None or task.is_generated:
                 continue
-            other = first.setdefault(task.task.name, task.name)
-            if other is not task.name:
+            other = first.get(task.task.name)
+            if other is None:
+                first[task.task.name] = task.name
+            elif other is task.name:
+                message = (
+                    f'task "{task.task.name}" of {title(task.owner)} is repeated by an alias; task names are unique'
+                )
+                yield RULE.at(task.name, message, "write the second task out under a name of its own")
+            else:
                 message = f'{title(task.owner)} already has a task "{task.task.name}" on line {other.line}'
                 yield RULE.at(task.name, message, "rename one of them, and the jumps that lead to it")
 

@@ -12,13 +12,13 @@ from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import called
 from noetl.playbook.rules.written import WrittenTask, written_tasks
 from noetl.playbook.source.nodes import Node
-from noetl.playbook.structure import UnknownKey
+from noetl.playbook.structure import UnknownKey, is_merged
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
     told = document.once(meant) | _strays(document)
     for task in written_tasks(document):
-        if task.kind is not None:
+        if task.kind is not None and not any(map(is_merged, holders(task))):
             around = {id(node) for node in (document.node(task.owner), *holders(task), task.node.get("spec"))}
             for group in _needed(task.kind):
                 is_told = any((node, name) in told for node in around for name in group)

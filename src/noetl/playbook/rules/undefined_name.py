@@ -99,10 +99,10 @@ def _advice(reading: Reading) -> list[str]:
 
 
 def _visible(reading: Reading) -> str:
-    tasks = reading.place.frame.tasks
+    tasks = list(dict.fromkeys(reading.place.frame.tasks)) if reading.use.site.sees_tasks else []
     words = sorted(reading.visible - OLDER, key=lambda word: (word.startswith("_"), word))
     shown = f"visible here: {', '.join(words)}"
-    return f"{shown}, and the tasks {listed(list(tasks))}" if reading.use.site.sees_tasks and tasks else shown
+    return f"{shown}, and the {'task' if len(tasks) == 1 else 'tasks'} {listed(tasks)}" if tasks else shown
 
 
 class _Candidates:

@@ -28,8 +28,6 @@ def _report(finding: UnknownKey, known: Advice) -> Diagnostic:
     message = f'unknown key "{shorten(key.text)}" in {finding.shape.title}'
     if _is_label(finding):
         return RULE.at(key, message, f"to name the task write `name: {key.text}`")
-    if key.text == "<<":
-        return RULE.at(key, message, "merge keys are not part of YAML 1.2: write the keys out")
     if known.place is not None:
         return RULE.at(key, f"{message}; it belongs {known.place}", possible)
     if known.word is None:

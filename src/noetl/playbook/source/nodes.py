@@ -53,6 +53,11 @@ class Scalar(Placed, frozen=True, eq=False, gc=False):
     style: Style
 
 
+def is_merge(key: Scalar) -> bool:
+    """Whether a key is the merge key of YAML 1.1; between quotes it is a key like any other."""
+    return key.text == "<<" and key.style is Style.PLAIN
+
+
 class Entry(msgspec.Struct, frozen=True, eq=False, gc=False):
     """`end` is where the entry ends in the file, also when its value is an alias and so stands elsewhere."""
 

@@ -10,7 +10,7 @@ import yaml
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.source.failures import parts_of
 from noetl.playbook.source.lines import BYTE_ORDER_MARK, Lines
-from noetl.playbook.source.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style
+from noetl.playbook.source.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style, is_merge
 from noetl.playbook.source.scalars import quote, resolve_plain
 from noetl.playbook.source.unquoted import TEMPLATE_MESSAGE, quote_hint
 
@@ -271,7 +271,9 @@ class TreeBuilder:
             frame.items.append(node)
         elif not frame.has_key:
             frame.has_key = True
-            frame.key = node if type(node) is Scalar and type(node.value) is str else self._odd_key(node)
+            frame.key = key = node if type(node) is Scalar and type(node.value) is str else self._odd_key(node)
+            if key is not None and is_merge(key):
+                self._merge(key)
         else:
             frame.has_key = False
             key = frame.key
@@ -298,6 +300,10 @@ class TreeBuilder:
         fix = (Edit(node.start, node.end, quote(node.text)),)
         self._collect("key_type", message, node.start, node.end, f"quote it: {quote(node.text)}", fix)
         return key
+
+    def _merge(self, key: Scalar) -> None:
+        hint = "write the keys out; an alias can only repeat a whole value: `headers: *headers`"
+        self._collect("key_type", "the merge key << is not part of YAML 1.2", key.start, key.end, hint)
 
     def _duplicate(self, first: Scalar, key: Scalar) -> None:
         message = f'the key "{shorten(key.text)}" is already on line {first.line} of the same mapping'
