@@ -117,7 +117,7 @@ class _Builder:
             input=given,
             loop=loop,
             tool=self.pipelines.pipeline(node.get("tool"), name, _tool_place(inside, place)),
-            set=self.reader.assignments(node.get("set"), Site.STEP_SET, place.at("set")),
+            set=self.pipelines.assigned(node, Site.STEP_SET, place.at("set")),
             next=self._router(mapping(node, "next"), place.at("next")),
         )
         return self.reader.made_from(node, step)

@@ -209,11 +209,12 @@ class PipelineReader:
             max_delay=number(node, "max_delay"),
             jitter=number(node, "jitter"),
             to=text(node, "to"),
-            set=self._then_set(node, set_site, place.at("set")),
+            set=self.assigned(node, set_site, place.at("set")),
         )
         return self.reader.made_from(node, then) if text(node, "do") == directive else None
 
-    def _then_set(self, node: Mapping, site: Site, place: Place) -> dict[str, object]:
+    def assigned(self, node: Mapping, site: Site, place: Place) -> dict[str, object]:
+        """What a rule or a step writes with `set`, and with v10's words for it."""
         return (
             self.reader.assignments(node.get("set_iter"), site, place, scope="iter")
             | self.reader.assignments(node.get("set_ctx"), site, place, scope="ctx")

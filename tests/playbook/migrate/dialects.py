@@ -73,9 +73,20 @@ class _Ager:
         for word in ("set", "input"):
             if word in older:
                 older[word] = self.templates(older[word])
+        older = self._step_set(older)
         if isinstance(older.get("next"), dict):
             older["next"] = self.router(_dict(older["next"]))
         return self.oldest_step(older) if self.age is Age.OLDEST else older
+
+    def _step_set(self, found: Data) -> Data:
+        """`set_ctx` for some of what the step writes to `ctx`."""
+        written = _flat(_dict(found.get("set", {})))
+        moved = [target for target in written if target.startswith("ctx.") and happens(self.choices, 3)]
+        if not moved:
+            return found
+        left = {target: value for target, value in written.items() if target not in moved}
+        older = {key: value for key, value in found.items() if key != "set"} | ({"set": left} if left else {})
+        return older | {"set_ctx": {target.removeprefix("ctx."): written[target] for target in moved}}
 
     def oldest_step(self, found: Data) -> Data:
         older = self._admission(found)
@@ -83,7 +94,9 @@ class _Ager:
         if isinstance(router, dict) and happens(self.choices):
             mode = _dict(router.get("spec", {})).get("mode")
             older["next"] = router["arcs"]
-            if mode is not None:
+            if mode is not None and happens(self.choices, 3):
+                older["next_mode"] = mode
+            elif mode is not None:
                 older["spec"] = _dict(older.get("spec", {})) | {"next_mode": mode}
         elif isinstance(router, dict) and "spec" in router and happens(self.choices):
             older["next"] = {"arcs": router["arcs"], "mode": _dict(router["spec"])["mode"]}

@@ -70,6 +70,10 @@ def rewrite_modes(document: Document) -> Iterator[Rewrite]:
         if entry is not None:
             what = "moved `spec.next_mode` to `next.spec.mode`"
             yield attempt(MODE, entry.key.span, what, _moved_mode, text, step, entry)
+        above = step.entry("next_mode")
+        if above is not None:
+            what = "moved `next_mode` to `next.spec.mode`"
+            yield attempt(MODE, above.key.span, what, _moved_from_step, text, step, above)
 
 
 def _moved_beside(text: str, router: Mapping, entry: Entry) -> list[Edit]:
@@ -83,21 +87,32 @@ def _check_mode(entry: Entry) -> None:
 
 
 def _moved_mode(text: str, step: Mapping, entry: Entry) -> list[Edit]:
-    _check_mode(entry)
     spec = step.entry("spec")
     assert spec is not None
     if not isinstance(spec.value, Mapping) or not is_inline(spec):
         raise Untranslatable("the `spec` stands elsewhere, behind an alias")
+    moved, keep = _put_mode(text, step, entry, spec.value)
+    return [*moved, *_taken(text, step, spec, spec.value, entry, keep=keep)]
+
+
+def _moved_from_step(text: str, step: Mapping, entry: Entry) -> list[Edit]:
+    moved, keep = _put_mode(text, step, entry, step)
+    own = comment_behind(text, entry.end) if keep and not step.flow else []
+    return [*moved, *_cut(text, step, entry, own)]
+
+
+def _put_mode(text: str, step: Mapping, entry: Entry, owner: Mapping) -> tuple[list[Edit], bool]:
+    """Puts the mode into the router, if there is one, and says whether the comment behind it is left."""
+    _check_mode(entry)
     routed = step.entry("next")
     if routed is None:
-        return _taken(text, step, spec, spec.value, entry, keep=True)
+        return [], True
     if not isinstance(routed.value, Mapping) or not is_inline(routed) or not routed.value.entries:
         raise Untranslatable("`next` has no arcs here")
-    value: New = tail(text, entry, spec.value)
+    value: New = tail(text, entry, owner)
     if routed.value.flow:
         value = entry.value.text if isinstance(entry.value, Scalar) else value
-    moved = put(text, routed.value, ("spec", "mode"), value, first=True)
-    return [*moved, *_taken(text, step, spec, spec.value, entry, keep=routed.value.flow)]
+    return put(text, routed.value, ("spec", "mode"), value, first=True), routed.value.flow
 
 
 def _taken(text: str, step: Mapping, holder: Entry, spec: Mapping, entry: Entry, *, keep: bool) -> list[Edit]:

@@ -19,7 +19,7 @@ from noetl.playbook.migrate.blocks import (
 from noetl.playbook.migrate.compose import comments, cut_entry, entry_end
 from noetl.playbook.migrate.evals import REFUSED_WORDS
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, prefix_key, rename_key
-from noetl.playbook.migrate.walk import thens
+from noetl.playbook.migrate.walk import steps, thens
 from noetl.playbook.source.nodes import Entry, Mapping, Style
 
 SCOPES = {"set_iter": "iter", "set_ctx": "ctx", "set_vars": "step"}
@@ -39,9 +39,9 @@ def rewrite_set_vars(document: Document) -> Iterator[Rewrite]:
 
 
 def rewrite_sets(document: Document) -> Iterator[Rewrite]:
-    for then in thens(document.root):
-        if not OLDER_WORDS & then.keys():
-            yield from _rewrites(document.source.text, then)
+    for holder in (*thens(document.root), *steps(document.root)):
+        if not OLDER_WORDS & holder.keys():
+            yield from _rewrites(document.source.text, holder)
 
 
 def _rewrites(text: str, then: Mapping) -> Iterator[Rewrite]:
