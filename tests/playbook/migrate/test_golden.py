@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from noetl.playbook.compile import compile_playbook
 from noetl.playbook.migrate import migrate
 from tests.playbook.migrate.golden import expected, refusals, sources, text_of
 
@@ -27,6 +28,14 @@ def test_what_was_migrated_stays_as_it_is(path: Path) -> None:
     again = migrate(once.text)
     assert again.text == once.text
     assert not again.changed
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)
+def test_every_older_word_that_is_left_is_told(path: Path) -> None:
+    migration = migrate(text_of(path))
+    left = [found.code for found in compile_playbook(migration.text, path.name).diagnostics]
+    told = Counter(refusal.code for refusal in migration.refused)
+    assert Counter(code for code in left if code.startswith("NOE7")) - told == Counter()
 
 
 @pytest.mark.parametrize("path", sources(), ids=lambda path: path.stem)

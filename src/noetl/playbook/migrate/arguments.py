@@ -11,14 +11,17 @@ from noetl.playbook.migrate.walk import steps, tasks
 from noetl.playbook.reading import text as text_of
 from noetl.playbook.source.nodes import Entry, Mapping, Scalar
 
-VERSION, ARGS = "NOE601", "NOE602"
+VERSION, ARGS, UNKNOWN_VERSION = "NOE601", "NOE602", "NOE106"
+OLDER_VERSIONS = {API_VERSION_V10: VERSION, "noetl.io/v1": UNKNOWN_VERSION}
+"""The versions there were, and the rules that speak of them."""
 
 
 def rewrite_api_version(document: Document) -> Iterator[Rewrite]:
     found = document.root.get("apiVersion")
-    if isinstance(found, Scalar) and found.text == API_VERSION_V10:
-        edit = Edit(found.start, found.end, document.source.text[found.start : found.end].replace("v10", "v2"))
-        yield Rewrite(VERSION, found.span, f"`apiVersion` is `{API_VERSION}`", (edit,))
+    if isinstance(found, Scalar) and found.text in OLDER_VERSIONS:
+        written = document.source.text[found.start : found.end]
+        edit = Edit(found.start, found.end, written.replace(found.text, API_VERSION))
+        yield Rewrite(OLDER_VERSIONS[found.text], found.span, f"`apiVersion` is `{API_VERSION}`", (edit,))
 
 
 def rewrite_arguments(document: Document) -> Iterator[Rewrite]:

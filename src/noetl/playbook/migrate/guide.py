@@ -1,12 +1,12 @@
 """Shows an older part of a document as it looks in today's words: the same place of the migrated text."""
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 
-from noetl.playbook.diagnostics import Diagnostic, Span
 from noetl.playbook.document import Document
 from noetl.playbook.migrate.blocks import column, line_end, line_start, moved_lines
 from noetl.playbook.migrate.compose import entry_end
 from noetl.playbook.migrate.migration import NOT_MIGRATED, migrate
+from noetl.playbook.migrate.refusals import Refusals
 from noetl.playbook.migrate.walk import owners, tasks_of
 from noetl.playbook.source.nodes import Entry, Mapping, Node, Scalar
 from noetl.playbook.source.read import read_source
@@ -37,7 +37,7 @@ class Guide:
         self.new_root = source.root or document.root
         pairs = zip(owners(document.root), owners(self.new_root), strict=False)
         self.owners = sorted(pairs, key=lambda pair: pair[0].start)
-        self.refused = sorted(self.migration.refused, key=_code_and_place)
+        self.refusals = Refusals(self.migration.refused)
 
     def hint(self, finding: OldWord) -> str:
         """The rewritten YAML for the place of a finding, or why it cannot be rewritten."""
@@ -51,11 +51,8 @@ class Guide:
 
     def _reason(self, code: str, key: Scalar, value: Node) -> str | None:
         """Why a key, or something in what it holds, was refused."""
-        at = bisect_left(self.refused, (code, key.span), key=_code_and_place)
-        found = self.refused[at] if at < len(self.refused) else None
-        if found is None or found.code != code or found.span > max(key.span, value.lines.span(value.end, value.end)):
-            return None
-        return found.message.removeprefix(NOT_MIGRATED)
+        found = self.refusals.within(code, key.span, value.lines.span(value.end, value.end))
+        return found.message.removeprefix(NOT_MIGRATED) if found is not None else None
 
     def _successor(self, finding: OldWord) -> Entry | None:
         at = finding.key.start if finding.key is not None else finding.value.start
@@ -83,7 +80,3 @@ class Guide:
         is_own_line = not text[line_start(text, start) : start].strip()
         shown = [line.rstrip() for line in lines] if is_own_line else [first]
         return shown if len(shown) <= LINES_MAX else [*shown[: LINES_MAX - 1], "…"]
-
-
-def _code_and_place(found: Diagnostic) -> tuple[str, Span]:
-    return found.code, found.span

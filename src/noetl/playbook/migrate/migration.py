@@ -15,6 +15,7 @@ from noetl.playbook.migrate.history import History
 from noetl.playbook.migrate.labels import rewrite_labels
 from noetl.playbook.migrate.pipes import rewrite_pipes
 from noetl.playbook.migrate.previous import rewrite_previous
+from noetl.playbook.migrate.refusals import Refusals
 from noetl.playbook.migrate.retries import rewrite_retries
 from noetl.playbook.migrate.rewrite import UNTOLD, Pass, Rewrite
 from noetl.playbook.migrate.routing import rewrite_modes, rewrite_next_lists
@@ -33,6 +34,7 @@ from noetl.playbook.vocabulary import Vocabulary
 ROUNDS_MAX = 100
 TRIALS_MAX = 100
 NOT_MIGRATED = "not migrated: "
+BESIDE_REFUSED = "`{word}` stands beside or inside something that could not be migrated"
 UNREADABLE = "the text could not be read any more; write aliases and anchors out first"
 OLDER_RULES = "NOE7"
 """Codes of the rules that speak of words older than v10 begin like this."""
@@ -98,6 +100,7 @@ def migrate(text: str) -> Migration:
     is_old, given = _is_old(run.document), run.snapshot()
     run.apply_all(OLDER)
     _leave_v10(run, given, is_old=is_old)
+    run.refuse_rest()
     refused = sorted(dict.fromkeys(run.refused), key=lambda refusal: (refusal.span, refusal.code))
     return Migration(run.text, tuple(dict.fromkeys(run.applied)), tuple(refused))
 
@@ -113,7 +116,14 @@ def _is_old(document: Document) -> bool:
 
 
 def _has_older(document: Document) -> bool:
-    return any(isinstance(found, OldWord) and found.code.startswith(OLDER_RULES) for found in document.findings)
+    return next(_older(document), None) is not None
+
+
+def _older(document: Document) -> Iterator[OldWord]:
+    """The words and forms that are older than v10."""
+    for found in document.findings:
+        if isinstance(found, OldWord) and found.code.startswith(OLDER_RULES):
+            yield found
 
 
 def read_document(text: str, vocabulary: Vocabulary) -> Document | None:
@@ -226,6 +236,15 @@ class Run:
             span = self.history.original(rewrite.span)
             message = f"{NOT_MIGRATED}{reason or rewrite.reason}"
             self.refused.append(Diagnostic(rewrite.code, Severity.WARNING, message, span))
+
+    def refuse_rest(self) -> None:
+        """Tells of older words that are left and of which no pass said anything."""
+        told = Refusals(self.refused)
+        for found in _older(self.document):
+            key, end = found.key or found.value, self.document.source.lines.span(found.value.end, found.value.end)
+            if told.within(found.code, self.history.original(key.span), self.history.original(end)) is None:
+                reason = BESIDE_REFUSED.format(word=found.key.text if found.key is not None else "")
+                self.refuse([Rewrite(found.code, key.span, UNTOLD)], reason)
 
     def snapshot(self) -> Snapshot:
         return self.history.copy(), self.document, len(self.applied)
