@@ -116,7 +116,7 @@ def test_a_wrong_node_is_noted_once_and_not_entered() -> None:
         ("next: { arcs: [ { step: load, when: [1] } ] }", "BadGuard"),
         ("tool: { kind: nothing, anything: 1 }", "UnknownKind"),
         ("tool: { kind: [] }", "WrongType"),
-        ("tool: []\nx-own: 1\nnext: { x-own: 1, arcs: [] }", None),
+        ("tool: { kind: noop }\nx-own: 1\nnext: { x-own: 1, arcs: [] }", None),
     ],
 )  # fmt: skip
 def test_what_parts_from_the_grammar_is_noted(step: str, expected: str | None) -> None:

@@ -15,6 +15,7 @@ from noetl.playbook import shape
 from noetl.playbook.grammar.policies import ADMIT_RULE, RULE
 from noetl.playbook.grammar.root import KEYCHAIN, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR, TASK_FIELDS, TASK_NAME
+from noetl.playbook.grammar.workflow import BLOCK, STEP
 from noetl.playbook.shape import Field, Shape, Type
 from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence, is_merge
 from noetl.playbook.vocabulary import Vocabulary
@@ -23,6 +24,10 @@ NAME_CHARS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123
 
 RULE_SHAPES = (RULE, ADMIT_RULE, CHOICE_BRANCH)
 """Items of a list that is read from the top: each has a `when`, or is the `else`."""
+
+
+NEVER_EMPTY = (STEP.fields["tool"], BLOCK.fields["tool"])
+"""Pipelines that have a task. A branch without one does nothing, which may be meant."""
 
 
 class UnknownKey(msgspec.Struct, frozen=True):
@@ -269,6 +274,8 @@ class _Checker:
         if isinstance(node, Mapping):
             self.task(node)
         elif self.expect(isinstance(node, Sequence), node, field, shape.Pipeline()) and isinstance(node, Sequence):
+            if not node.items and field in NEVER_EMPTY:
+                self.findings.append(TooFew(node, field, 1))
             for item in node.items:
                 self.item(item, field)
 

@@ -394,7 +394,7 @@ def test_the_place_of_a_scalar_holds_its_value(text: str) -> None:
     known = {(problem.span.line, problem.span.column) for problem in problems}
     for node in scalars_of(source.root):
         raw = text[node.start : node.end]
-        if (node.line, node.column) in known or raw.startswith("*"):
+        if (node.line, node.column) in known or raw.startswith("*") or raw.endswith(":"):
             continue
         if node.style in {Style.LITERAL, Style.FOLDED}:
             # An explicit indentation counts from the parent, which is not here.

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from noetl.expressions.template import NameUse
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, TemplateUse
+from noetl.playbook.rules.names import Sense, read_names
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling, are_numbered, is_safe
 from noetl.playbook.rules.written import owners
@@ -20,6 +21,7 @@ WHENCE = {
     "step": "some `set` writes",
     "iter": "the loops and `set` give",
     "output": "an output has",
+    "input": "some `input` gives",
     "event": "an event has",
 }
 """Where the members of a scope come from, for the message."""
@@ -36,12 +38,25 @@ def check(document: Document) -> Iterator[Diagnostic]:
             near = scopes[name.root].nearest(name.segments[0].name)
             if near is not None and not are_numbered(near, name.segments[0].name):
                 yield _report(document, use, name, near)
+    yield from _of_tasks_and_steps(document, scopes["output"])
+
+
+def _of_tasks_and_steps(document: Document, members: Spelling) -> Iterator[Diagnostic]:
+    """A task or a step by its name is read like its output."""
+    known, readings = frozenset(members.names), document.once(read_names)
+    for reading in (*readings[Sense.TASK], *readings[Sense.STEP]):
+        for name in reading.names:
+            if name.segments and not name.defaulted and name.segments[0].name not in known:
+                near = members.nearest(name.segments[0].name)
+                if near is not None:
+                    yield _report(document, reading.use, name, near)
 
 
 def _report(document: Document, use: TemplateUse, name: NameUse, near: str) -> Diagnostic:
     member = name.segments[0]
     message = f"nothing gives `{name.root}.{member.name}`; did you mean `{name.root}.{near}`?"
-    hint = f"{WHENCE[name.root]} `{near}`; if `{member.name}` is meant, give it a `default(…)`"
+    whence = WHENCE.get(name.root, WHENCE["output"])
+    hint = f"{whence} `{near}`; if `{member.name}` is meant, give it a `default(…)`"
     edit = replace_in_scalar(document.source, use.node, member.start, member.end, near)
     fix = [edit] if edit is not None and is_safe(member.name, near) else []
     return RULE.in_template(document, use, member, message, hint, fix)
@@ -62,8 +77,20 @@ def _members(document: Document) -> Mapping[str, Iterable[str]]:
         "step": written["step"],
         "iter": [*iterators, *ITERATION, *written["iter"]],
         "output": OUTPUT,
+        "input": ["joined", *_given(document)],
         "event": EVENT,
     }
+
+
+def _given(document: Document) -> Iterator[str]:
+    """The keys of every `input`: a step's, a task's, a block's, and what v10 arcs hand on."""
+    for owner in owners(document):
+        yield from owner.input
+        for task in owner.tool:
+            yield from (*task.input, *task.fields)
+    for step in document.playbook.workflow:
+        for arc in step.next.arcs:
+            yield from arc.args
 
 
 RULE = Rule("NOE513", "near-miss", Severity.WARNING, check)

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import structs
+
 from noetl.errors import closest
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
+from noetl.playbook.rules.fields import holders
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import correct
 from noetl.playbook.rules.wording import found
+from noetl.playbook.rules.written import written_tasks
 from noetl.playbook.source.nodes import Scalar
 from noetl.playbook.structure import NotAllowed
 
@@ -15,14 +19,29 @@ ELSEWHERE = {"stop": "fail", "abort": "fail", "goto": "jump", "pass": "continue"
 """What other tools call a word."""
 
 
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+
+
 def check(document: Document) -> Iterator[Diagnostic]:
-    return (_report(finding) for finding in document.findings if isinstance(finding, NotAllowed))
+    for finding in document.findings:
+        if isinstance(finding, NotAllowed):
+            yield _report(finding.node, finding.field.name, finding.options)
+    for task in written_tasks(document):
+        method = task.task.fields.get("method") if task.task.kind == "http" else None
+        if isinstance(method, str) and _is_misspelt(method):
+            nodes = (holder.get("method") for holder in holders(task))
+            reports = (_report(node, "method", METHODS) for node in nodes if isinstance(node, Scalar))
+            yield from (structs.replace(report, severity=Severity.WARNING) for report in reports)
 
 
-def _report(finding: NotAllowed) -> Diagnostic:
-    node, options = finding.node, finding.options
+def _is_misspelt(method: str) -> bool:
+    """A server may have methods of its own; but one that looks like a common one is hardly meant."""
+    return method.upper() not in METHODS and closest(method, METHODS) is not None
+
+
+def _report(node: Scalar, name: str, options: Sequence[str]) -> Diagnostic:
     wanted = options[0] if len(options) == 1 else f"one of {', '.join(options)}"
-    message = f'"{finding.field.name}" takes {wanted}; found {found(node)}'
+    message = f'"{name}" takes {wanted}; found {found(node)}'
     near = _near(node, options)
     if near is None:
         return RULE.at(node, message)

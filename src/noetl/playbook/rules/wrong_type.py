@@ -10,6 +10,7 @@ from noetl.playbook.rules.policy_shape import speaks_of
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
 from noetl.playbook.rules.wording import expected, found
+from noetl.playbook.rules.written import owners
 from noetl.playbook.source.nodes import Mapping, Scalar, Sequence
 from noetl.playbook.source.scalars import quote, resolve_plain
 from noetl.playbook.source.tree import shorten
@@ -50,6 +51,16 @@ def check(document: Document) -> Iterator[Diagnostic]:
         elif isinstance(finding, TooFew):
             message = f'"{finding.field.name}" is an empty list; expected at least {finding.items_min} item'
             yield RULE.at(finding.node, message, f"add one: {finding.field.doc}")
+    yield from _loops(document)
+
+
+def _loops(document: Document) -> Iterator[Diagnostic]:
+    """The list of a loop may be a template, so that its grammar takes any value; a text or number is none."""
+    for level in (level for owner in owners(document) if owner.loop is not None for level in owner.loop.levels()):
+        node = document.node(level).get("in")
+        if isinstance(node, Scalar) and not is_template(node.text):
+            message = f'"in" takes a list or a {{{{ … }}}} that gives one; found {found(node)}'
+            yield RULE.at(node, message, None if node.value is None else f"write a list: [{shorten(node.text)}]")
 
 
 def _report(finding: WrongType) -> Diagnostic:
