@@ -2,8 +2,8 @@
 
 import pytest
 
-from noetl.engine.cursor import Cursor, Frame, apply, start
-from noetl.engine.events import Patch, TaskDone, TaskStarted, TaskWaiting
+from noetl.engine.cursor import Cursor, Frame, apply, is_parked, start
+from noetl.engine.events import Call, Patch, TaskDone, TaskStarted, TaskWaiting
 from noetl.engine.output import NOTHING, Output, failed
 from noetl.playbook.model import Dialect, Directive
 
@@ -117,6 +117,15 @@ def test_a_wait_is_known_by_the_run_that_waits_until_it_is_over() -> None:
         TaskWaiting("s#1", (), "s#1.get/2", is_over=True, output=BODY),
     )
     assert (over.wait, over.not_before, over.arrived) == ("", None, BODY)
+
+
+def test_a_wait_inside_a_block_leaves_its_caller_in_place() -> None:
+    called = apply(start({}), TaskStarted("s#1", (), RUN, "get", 1, RUN, Call("block")), Dialect.CANONICAL, "")
+    waits = apply(called, TaskWaiting("s#1", (), f"{RUN}.inner/1", due_at=7.0), Dialect.CANONICAL, "")
+    assert waits.frames[0] == called.frames[0]
+    assert [frame.call for frame in waits.frames] == ["", RUN]
+    assert is_parked(waits)
+    assert not is_parked(called)
 
 
 def test_patches_of_a_run_reach_every_scope_and_change_no_earlier_cursor() -> None:

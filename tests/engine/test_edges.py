@@ -5,7 +5,7 @@ import pytest
 from noetl.engine import events as e
 from noetl.engine import leases
 from noetl.engine.commands import FailPoison, Rejection, Report
-from noetl.engine.decide import Surroundings, transact
+from noetl.engine.decide import UNWORKED_STEPS_MAX, Surroundings, transact
 from noetl.engine.evolve import DATA_INLINE_BYTES_MAX
 from noetl.engine.output import Output
 from noetl.engine.reference import Reference
@@ -237,6 +237,25 @@ def test_a_fact_past_the_end_of_a_pipeline_is_refused() -> None:
     late = e.TaskStarted("s#1", (), "s#1.a/2", "a", 1, "s#1.a/2")
     answer = transact(driver.program, driver.state, Report("s#1", [late]), Surroundings(0.0, Stored()))
     assert isinstance(answer, Rejection)
+
+
+def test_steps_without_a_tool_that_lead_in_a_circle_end_the_execution() -> None:
+    driver = run(
+        playbook("""
+        - { step: a, next: { arcs: [ { step: b } ] } }
+        - { step: b, next: { arcs: [ { step: a } ] } }
+        """)
+    )
+    assert driver.state.error is not None
+    assert driver.state.error.kind == "budget_exceeded"
+    assert len(scheduled(driver)) == UNWORKED_STEPS_MAX + 1
+
+
+def test_a_chain_of_steps_as_long_as_the_bound_is_fine() -> None:
+    last = UNWORKED_STEPS_MAX - 1
+    steps = [f"- {{ step: s{number}, next: {{ arcs: [ {{ step: s{number + 1} }} ] }} }}" for number in range(last)]
+    driver = run(playbook("\n".join([*steps, f"- {{ step: s{last} }}"])))
+    assert driver.state.status == "completed"
 
 
 def test_an_execution_knows_its_playbook() -> None:
