@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.engine.cursor import Cursor, Frame, apply, is_parked, start
+from noetl.engine.cursor import Cursor, Frame, apply, start
 from noetl.engine.events import Call, Patch, TaskDone, TaskStarted, TaskWaiting
 from noetl.engine.output import NOTHING, Output, failed
 from noetl.playbook.model import Dialect, Directive
@@ -124,8 +124,8 @@ def test_a_wait_inside_a_block_leaves_its_caller_in_place() -> None:
     waits = apply(called, TaskWaiting("s#1", (), f"{RUN}.inner/1", due_at=7.0), Dialect.CANONICAL, "")
     assert waits.frames[0] == called.frames[0]
     assert [frame.call for frame in waits.frames] == ["", RUN]
-    assert is_parked(waits)
-    assert not is_parked(called)
+    assert isinstance(waits.top, Frame)
+    assert waits.top.wait == f"{RUN}.inner/1"
 
 
 def test_patches_of_a_run_reach_every_scope_and_change_no_earlier_cursor() -> None:
