@@ -10,10 +10,6 @@ from tests.playbook.texts import said, with_step
         ("abc", 'the text "abc"', "write a list: [abc]"),
         ("~", "nothing", None),
     ],
-        ("5", "the number 5", "write a list: [5]"),
-        ("abc", 'the text "abc"', "write a list: [abc]"),
-        ("~", "nothing", None),
-    ],
 )
 def test_a_loop_runs_over_a_list(value: str, found: str, hint: str | None) -> None:
     (report,) = said(with_step(f"loop: {{ in: {value}, iterator: n }}\ntool: {{ kind: noop }}"), "NOE103")
@@ -29,3 +25,13 @@ def test_a_step_has_a_task_where_it_has_a_tool() -> None:
 def test_a_branch_may_do_nothing() -> None:
     branches = "[ { when: true, tool: [] }, { else: { tool: { kind: noop } } } ]"
     assert said(with_step(f"tool: [ {{ name: c, choose: {branches} }} ]"), "NOE103") == []
+
+
+def test_a_version_that_is_a_number_is_replaced_by_the_one_there_is() -> None:
+    (report,) = said(with_step("tool: { kind: noop }").replace("noetl.io/v2", "2"), "NOE103")
+    assert report.hint == "write noetl.io/v2"
+
+
+def test_a_number_is_written_in_digits() -> None:
+    (report,) = said(with_step("tool: { kind: http, url: 'https://example.com', spec: { timeout: 10s } }"), "NOE103")
+    assert report.hint == "write the number in digits, without a unit"

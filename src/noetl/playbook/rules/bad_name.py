@@ -30,6 +30,8 @@ def _unreadable(node: Scalar) -> Diagnostic:
     if not node.text:
         return RULE.at(node, "the name is empty; expected letters, digits and _")
     message = f'"{shorten(node.text)}" is no name; expected letters, digits and _, and no digit at the front'
+    if not node.text.isascii():
+        return RULE.at(node, message, "the letters are those of ASCII: a to z and A to Z")
     better = "".join(char if char in NAME_CHARS else "_" for char in node.text)
     better = f"_{better}" if better[0].isdigit() else better
     return RULE.at(node, message, f"call it `{shorten(better)}`, here and wherever it is named")

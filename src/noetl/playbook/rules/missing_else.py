@@ -6,6 +6,7 @@ from noetl.expressions.template import parse
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.policies import RULE as TASK_RULE
+from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.conditions import rule_lists
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence, Source
@@ -16,11 +17,17 @@ HINT = "say what then happens:\n- else:\n    then: { do: continue }"
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
+    told = document.once(meant)
     for rules in rule_lists(document):
         is_task_policy = rules.shape is TASK_RULE and rules.field.name == "rules"
-        if is_task_policy and rules.parent.get("on_unmatched") is None and not any(map(_takes_all, rules.node.items)):
+        if is_task_policy and rules.parent.get("on_unmatched") is None and not _is_whole(rules, told):
             key = rules.parent.key("rules")
             yield RULE.at(key or rules.node, MESSAGE, HINT, _else_below(document.source, rules))
+
+
+def _is_whole(rules: RuleList, told: frozenset[tuple[int, str]]) -> bool:
+    """Whether one of the rules takes what is left, be it that its `else` is misspelt."""
+    return any(_takes_all(item) or (id(item), "else") in told for item in rules.node.items)
 
 
 def _takes_all(item: Node) -> bool:

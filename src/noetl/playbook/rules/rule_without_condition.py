@@ -20,7 +20,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
             if other is not None and item.get("when") is not None:
                 message = f"the {title} has both `when` and `else`; expected one of them"
                 yield RULE.at(other, message, "make two of it: `else` takes what no `when` took")
-            elif not item.keys() & CONDITIONS and (id(item), "when") not in told:
+            elif not item.keys() & CONDITIONS and not told & {(id(item), "when"), (id(item), "else")}:
                 message = f"the {title} has neither `when` nor `else`"
                 yield RULE.at(head(item), message, 'add the condition: `when: "{{ … }}"`, or make it the `else`')
 

@@ -8,10 +8,12 @@ from noetl.playbook.reading import entries
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling, correct
 from noetl.playbook.rules.written import written_tasks
-from noetl.playbook.source.nodes import Scalar
+from noetl.playbook.source.nodes import Scalar, Sequence
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
+    if isinstance(document.root.get("workbook"), Sequence):
+        return
     names = [entry.key.text for entry in entries(document.root, "workbook")]
     known, spelling = set(names), Spelling(names)
     for task in written_tasks(document):

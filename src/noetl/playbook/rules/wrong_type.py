@@ -6,6 +6,7 @@ from noetl.expressions.template import is_template
 from noetl.playbook import shape
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
+from noetl.playbook.grammar.root import API_VERSION
 from noetl.playbook.rules.policy_shape import speaks_of
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
@@ -23,7 +24,7 @@ FLAGS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "f
 
 SHORTHANDS = {
     "next": "write\nnext:\n  arcs:\n    - step: {}",
-    "tool": "write `kind: {}`",
+    "tool": "write `tool: {{ kind: {} }}`",
     "metadata": "write `metadata: {{ name: {0}, path: {0} }}`",
     "executor": "write `executor: {{ profile: {} }}`",
     "loop": "write\nloop:\n  in: {}\n  iterator: item",
@@ -94,7 +95,7 @@ def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure:
             word = FLAGS.get(node.text.lower())
             return _written(node, word) if word is not None else NONE
         case shape.Text():
-            return _written(node, quote(node.text))
+            return _written(node, API_VERSION if name == "apiVersion" else quote(node.text))
         case shape.Name():
             return "a name begins with a letter or _", []
         case shape.Listing():
@@ -111,7 +112,7 @@ def _number_cure(node: Scalar, type_: shape.Number) -> Cure:
     inner = node.text.strip()
     value = resolve_plain(inner)
     if isinstance(value, bool) or not isinstance(value, int if type_.integer else int | float):
-        return NONE
+        return "write the number in digits, without a unit", []
     return f"remove the quotes: {inner}", respell(node, inner)
 
 
