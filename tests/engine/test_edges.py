@@ -4,7 +4,7 @@ import pytest
 
 from noetl.engine import events as e
 from noetl.engine import leases
-from noetl.engine.commands import FailPoison, Rejection, Report
+from noetl.engine.commands import ExpireStep, FailPoison, Rejection, Report
 from noetl.engine.decide import UNWORKED_STEPS_MAX, Surroundings, transact
 from noetl.engine.evolve import DATA_INLINE_BYTES_MAX
 from noetl.engine.output import Output
@@ -228,6 +228,15 @@ def test_poison_is_found_by_the_server() -> None:
     driver.send(FailPoison("s#1", (1,), 5))
     started = [fact for fact in driver.facts if isinstance(fact, e.IterationStarted | e.IterationFailed)]
     assert [fact.by_server for fact in started] == [True, True]
+
+
+def test_a_step_out_of_time_is_ended_by_the_server() -> None:
+    driver = Driver(pipeline("- { name: a, kind: noop }"))
+    driver.send(ExpireStep("s#1", "deadline"))
+    (failure,) = (fact for fact in driver.facts if isinstance(fact, e.StepFailed))
+    assert failure.by_server
+    assert failure.output.error is not None
+    assert (failure.output.error.kind, failure.output.error.retryable) == ("timeout", True)
 
 
 def test_a_fact_past_the_end_of_a_pipeline_is_refused() -> None:
