@@ -68,7 +68,7 @@ def transact(program: Program, state: State, command: Command, around: Surroundi
     scheduled = 0
     while decided:
         scheduled += isinstance(decided[0], e.StepScheduled)
-        for fact in map(around.fit, decided):
+        for fact in decided if around.fit is _as_it_is else map(around.fit, decided):
             pending.extend(evolve(program, state, fact))
             facts.append(fact)
         decided = _next(program, state, pending, around) if scheduled <= UNWORKED_STEPS_MAX else _circles(state)

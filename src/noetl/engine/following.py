@@ -12,6 +12,8 @@ from noetl.engine.view import RunView, StateView
 from noetl.engine.workerside import pipeline_of, run_id
 from noetl.playbook.model import Directive
 
+_ENDING = (Directive.BREAK, Directive.FAIL)
+
 
 def follows(program: Program, state: StateView, run: RunView, cursor: Cursor, fact: WorkerFact) -> bool:
     match fact:
@@ -59,7 +61,7 @@ def _is_known(rule: int | None, rules: Sequence[ReadyRule]) -> bool:
 
 def _leads_on(program: Program, run: RunView, frame: Frame, fact: e.TaskDone) -> bool:
     """A task to go on with, in this pipeline, unless the directive ends it."""
-    if fact.directive in (Directive.BREAK, Directive.FAIL):
+    if fact.directive in _ENDING:
         return fact.next is None
     return fact.next is not None and 0 <= fact.next <= len(pipeline_of(program, frame, run.step).tasks)
 

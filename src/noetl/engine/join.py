@@ -13,6 +13,8 @@ from noetl.playbook.model import Join
 
 def settle_tokens(program: Program, state: StateView, now: float) -> list[Fact]:
     """What follows when nothing else is open: a join fires, a waiting token gets in, or the execution ends."""
+    if state.runs and not state.waiting:
+        return []
     for name, tokens in _at_doors(state).items():
         facts = _try_door(program, state, name, tokens, now)
         if facts:

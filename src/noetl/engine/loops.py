@@ -58,8 +58,8 @@ def tend(program: Program, state: StateView, run: RunView, path: Path, collectio
 
 def is_stopping(run: RunView, loop: LoopView) -> bool:
     """A failure stops its own loop, those around it and those inside them."""
-    if loop.failure is not None:
-        return True
+    if loop.failure is not None or not loop.path:
+        return loop.failure is not None
     around = (loop_under(run, loop.path[:depth]) for depth in range(len(loop.path)))
     return any(outer is not None and outer.failure is not None for outer in around)
 

@@ -5,6 +5,8 @@ from noetl.engine.events import Path
 
 def entity_id(step_run_id: str, path: Path) -> str:
     """`fetch#2` for a step run, `fetch#2[17,3]` for an iteration."""
+    if len(path) == 1:
+        return f"{step_run_id}[{path[0]}]"
     return f"{step_run_id}[{','.join(map(str, path))}]" if path else step_run_id
 
 
