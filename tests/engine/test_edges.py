@@ -267,6 +267,27 @@ def test_a_chain_of_steps_as_long_as_the_bound_is_fine() -> None:
     assert driver.state.status == "completed"
 
 
+def test_the_output_is_that_of_the_last_leaf_and_not_of_a_run_whose_token_was_turned_away() -> None:
+    text = playbook("""
+    - { step: start, next: { spec: { mode: inclusive }, arcs: [ { step: leaf }, { step: mid } ] } }
+    - { step: leaf, tool: { name: leaf, kind: python, code: x } }
+    - { step: mid, tool: { name: mid, kind: python, code: x }, next: { arcs: [ { step: shut } ] } }
+    - step: shut
+      spec: { policy: { admit: { rules: [ { else: { then: { allow: false } } } ] } } }
+      tool: { kind: noop }
+    """)
+    driver = Driver(text, Answers(leaf="last", mid="passing"))
+    moved(driver, "leaf", "mid")
+    assert (driver.state.status, driver.data) == ("completed", "last")
+
+
+def test_the_output_of_a_failed_execution_is_that_of_the_step_that_failed() -> None:
+    driver = run(pipeline("- { name: a, kind: python, code: x }"), a=fails())
+    assert driver.state.status == "failed"
+    assert driver.state.output.error == fails().error
+    assert driver.state.waiting == []
+
+
 def test_an_execution_knows_its_playbook() -> None:
     driver = run(pipeline("- { name: a, kind: noop }"))
     assert driver.state.digest == driver.playbook.digest
