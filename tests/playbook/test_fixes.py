@@ -37,12 +37,13 @@ def test_a_misspelt_key_and_a_misspelt_step_are_fixed_together() -> None:
     text = (
         f"{HEAD}workflow:\n"
         "  - step: start   # here\n"
-        "    nxt: { arcs: [ { step: finsh } ] }\n"
+        "    inptu: { a: 1 }\n"
+        "    next: { arcs: [ { step: finsh } ] }\n"
         "  - step: finish\n"
         "    tool: { kind: noop }\n"
     )
     fixed = apply_fixes(text)
-    assert fixed.text == text.replace("nxt", "next").replace("finsh", "finish")
+    assert fixed.text == text.replace("inptu", "input").replace("finsh", "finish")
     assert [found.code for found in fixed.applied] == ["NOE101", "NOE203"]
     assert fixed.left == ()
 
@@ -69,17 +70,18 @@ def test_a_text_without_problems_stays_as_it_is() -> None:
 
 
 def test_two_fixes_that_make_the_same_key_twice_are_not_both_applied() -> None:
-    step = "  - { step: start, nxt: { arcs: [] }, nex: { arcs: [] }, tool: { kind: noop } }"
+    step = "  - { step: start, inptu: { a: 1 }, inpu: { b: 1 }, tool: { kind: noop } }"
     text = f"{HEAD}workflow:\n{step}\n"
     fixed = apply_fixes(text)
-    assert fixed.text == text.replace("nxt", "next")
+    assert fixed.text == text.replace("inptu", "input")
     assert [found.code for found in fixed.left] == ["NOE101"]
 
 
 def test_a_fix_that_brings_another_mistake_to_light_is_applied_and_so_is_the_next() -> None:
-    text = f"{HEAD}workflow:\n  - step: start\n    tol: {{ kind: nop }}\n"
+    block = "workbok: { greet: { inptu: { a: 1 }, tool: { kind: noop } } }"
+    text = f"{HEAD}workflow:\n  - {{ step: start, tool: {{ kind: workbook, task: greet }} }}\n{block}\n"
     fixed = apply_fixes(text)
-    assert fixed.text == text.replace("tol", "tool").replace("nop ", "noop ")
+    assert fixed.text == text.replace("workbok", "workbook").replace("inptu", "input")
     assert fixed.left == ()
 
 

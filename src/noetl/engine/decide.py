@@ -43,10 +43,6 @@ UNWORKED_STEPS_MAX = 1_000
 """The most steps that one transaction may schedule. Only steps without a tool follow each other without end."""
 
 
-def _as_it_is(fact: e.Fact) -> e.Fact:
-    return fact
-
-
 class Surroundings(msgspec.Struct, frozen=True):
     """What a decision needs from outside: the time of the command, and collections kept elsewhere.
 
@@ -55,7 +51,7 @@ class Surroundings(msgspec.Struct, frozen=True):
 
     now: float
     collections: Collections
-    fit: Callable[[e.Fact], e.Fact] = _as_it_is
+    fit: Callable[[e.Fact], e.Fact] | None = None
 
 
 def transact(program: Program, state: State, command: Command, around: Surroundings) -> list[e.Fact] | Rejection:
@@ -68,7 +64,7 @@ def transact(program: Program, state: State, command: Command, around: Surroundi
     scheduled = 0
     while decided:
         scheduled += isinstance(decided[0], e.StepScheduled)
-        for fact in decided if around.fit is _as_it_is else map(around.fit, decided):
+        for fact in decided if around.fit is None else map(around.fit, decided):
             pending.extend(evolve(program, state, fact))
             facts.append(fact)
         decided = _next(program, state, pending, around) if scheduled <= UNWORKED_STEPS_MAX else _circles(state)
