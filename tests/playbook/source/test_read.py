@@ -275,8 +275,8 @@ def test_nesting_through_aliases_is_bounded() -> None:
     assert problem.span.line == 22
 
 
-def test_a_list_of_tiny_values_is_bounded() -> None:
-    for text in ("a: [" + "x," * 1_000_000, "a:\n" + "- []\n" * 1_000_000):
+def test_tiny_values_in_many_collections_are_bounded() -> None:
+    for text in ("a: [" + "[[[[x]]]]," * 500_000, "a:\n" + "- - - - - []\n" * 500_000):
         problem = only_problem(text)
         assert problem.kind == "size"
         assert "values up to here" in problem.message
@@ -443,3 +443,10 @@ def test_more_anchors_than_anybody_writes_are_refused() -> None:
     (problem,) = problems_of("a:\n" + text)
     assert (problem.kind, problem.message) == ("alias", "more than 10,000 anchors")
     assert problem.span.line == ANCHORS_MAX + 2
+
+
+@pytest.mark.parametrize("text", ["[" + "1," * 50_000 + "]", "{" + ",".join(f"k{n}: 1" for n in range(30_000)) + "}"])
+def test_one_huge_collection_is_refused_long_before_the_file_ends(text: str) -> None:
+    (problem,) = problems_of("a: " + text)
+    assert (problem.kind, problem.message) == ("size", "a collection of more than 10,000 values")
+    assert problem.span.column < len(text) * 9 // 10

@@ -22,6 +22,8 @@ NODES_MAX = 1_000_000
 # of tiny values is refused after a fraction of a second instead of filling the memory first.
 NODES_FREE = 100_000
 BYTES_PER_NODE_MIN = 8
+COLLECTION_NODES_MAX = 40_000
+"""Looked at once, when a file has as many nodes: if a fourth of them stand in one collection, it is no playbook."""
 PROBLEMS_MAX = 100
 
 _STYLES = {"": Style.PLAIN, "'": Style.SINGLE, '"': Style.DOUBLE, "|": Style.LITERAL, ">": Style.FOLDED}
@@ -106,7 +108,7 @@ class TreeBuilder:
         self._stack: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = 0
-        self._nodes_max = NODES_FREE
+        self._nodes_max = COLLECTION_NODES_MAX
         self._end = self._shift
         self._documents = 0
         self._in_template = False
@@ -248,7 +250,7 @@ class TreeBuilder:
             raise self._refused("alias", f"alias *{event.anchor} contains itself", start, end, hint)
         if len(self._stack) + anchored.height > DEPTH_MAX:
             raise self._deep(start)
-        self._nodes += anchored.size
+        self._nodes += anchored.size + 1
         if self._nodes > self._nodes_max:
             self._check_nodes(start, alias=event.anchor)
         node = anchored.node
@@ -343,6 +345,10 @@ class TreeBuilder:
             raise self._refused(kind, rest, end, end, "correct those above first")
 
     def _check_nodes(self, offset: int, alias: str | None = None) -> None:
+        widest = max(len(frame.items) + len(frame.index or ()) for frame in (*self._stack, self._frame))
+        if widest > COLLECTION_NODES_MAX // 4 and self._nodes_max == COLLECTION_NODES_MAX:
+            found = f"a collection of more than {COLLECTION_NODES_MAX // 4:,} values"
+            raise self._refused("size", found, offset, offset + 1, "move large data out of the playbook")
         self._nodes_max = min(NODES_FREE + offset // BYTES_PER_NODE_MIN, NODES_MAX)
         if self._nodes <= self._nodes_max:
             return
