@@ -3,16 +3,17 @@
 A store carries them out in the transaction that appends the fact, so there is no second truth to drift.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.commands import EndWait, ExpireStep, RequestExecution
+from noetl.engine.loops import is_stopping
 from noetl.engine.names import entity_id, step_of
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.program import Program
-from noetl.engine.view import StateView
+from noetl.engine.view import LoopView, RunView, StateView
 
 
 class OfferWork(msgspec.Struct, frozen=True):
@@ -33,6 +34,14 @@ class EndWork(msgspec.Struct, frozen=True):
 
     step_run_id: str
     path: e.Path = ()
+
+
+class StopWork(msgspec.Struct, frozen=True):
+    """A loop stops: of its iterations only those that have `started` may still go out, to be brought to their end."""
+
+    step_run_id: str
+    path: e.Path
+    started: tuple[int, ...]
 
 
 class SetTimer(msgspec.Struct, frozen=True):
@@ -71,7 +80,7 @@ class EndAll(msgspec.Struct, frozen=True):
     """The execution has ended: no work, timer or lease of it is left."""
 
 
-Effect = OfferWork | EndWork | SetTimer | ClearTimers | StartChild | CancelChild | TellParent | EndAll
+Effect = OfferWork | EndWork | StopWork | SetTimer | ClearTimers | StartChild | CancelChild | TellParent | EndAll
 
 
 def effects(program: Program, state: StateView, fact: e.Fact, now: float) -> list[Effect]:
@@ -91,8 +100,8 @@ def effects(program: Program, state: StateView, fact: e.Fact, now: float) -> lis
             return _over(fact.step_run_id, ())
         case e.LoopDone():
             return _over(fact.step_run_id, fact.path)
-        case e.IterationFailed(call="", by_server=True):
-            return [*_over(fact.step_run_id, fact.path), *(CancelChild(child) for child in fact.children)]
+        case e.IterationFailed(call=""):
+            return _iteration_failed(program, state, fact)
         case e.WorkflowFinished():
             return _finished(state, fact)
         case _:
@@ -127,6 +136,27 @@ def _loop_started(program: Program, fact: e.LoopStarted) -> list[Effect]:
         return []
     indexes = tuple(fact.kept.ended.gaps(fact.count)) if fact.kept is not None else None
     return [OfferWork(fact.step_run_id, fact.path, fact.count, fact.max_in_flight, indexes)]
+
+
+def _iteration_failed(program: Program, state: StateView, fact: e.IterationFailed) -> list[Effect]:
+    found: list[Effect] = []
+    if fact.by_server:
+        found += [*_over(fact.step_run_id, fact.path), *(CancelChild(child) for child in fact.children)]
+    run = state.runs.get(fact.step_run_id)
+    if run is not None and run.loop is not None:
+        found.extend(_stopping(program, run, run.loop))
+    return found
+
+
+def _stopping(program: Program, run: RunView, loop: LoopView) -> Iterator[StopWork]:
+    """The innermost loops that stop: by a failure of their own, or of one around them."""
+    if loop.level + 1 == len(program.steps[run.step].levels):
+        if is_stopping(run, loop):
+            yield StopWork(run.id, loop.path, tuple(loop.live))
+        return
+    for iteration in loop.live.values():
+        if iteration.loop is not None:
+            yield from _stopping(program, run, iteration.loop)
 
 
 def _waiting(state: StateView, fact: e.TaskWaiting) -> list[Effect]:
