@@ -1,0 +1,352 @@
+"""What the shells need from outside, and what they say to each other. Adapters stand in `storage`, `tools`, `client`.
+
+Ports are asynchronous where real ones wait. Records travel as they are between processes, so all of them are frozen.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import msgspec
+
+from noetl.engine.commands import Rejection, Report
+from noetl.engine.cursor import Cursor
+from noetl.engine.effects import CancelChild, Effect, SetTimer, StartChild, TellParent
+from noetl.engine.events import Parent, Path, Values
+from noetl.engine.leases import Lease
+from noetl.engine.output import Output
+from noetl.engine.reference import External, Reference
+from noetl.engine.size import Blob
+from noetl.engine.worklist import Progress, Row
+
+
+class Unavailable(Exception):
+    """A port did not answer, or not in time. What was asked may have happened or not."""
+
+
+class Busy(Unavailable):
+    """Too much is waiting; nothing was taken. Ask again after `retry_after_s`."""
+
+    def __init__(self, retry_after_s: float) -> None:
+        super().__init__(f"too much is waiting; ask again in {retry_after_s:g} s")
+        self.retry_after_s = retry_after_s
+
+
+class Clock(Protocol):
+    """`now` is seconds since 1970 and may jump; `monotonic` never does and means nothing by itself."""
+
+    def now(self) -> float: ...
+    def monotonic(self) -> float: ...
+
+
+class Chance(Protocol):
+    """Randomness: new ids, and numbers in [0, 1)."""
+
+    def new_id(self) -> str: ...
+    def draw(self) -> float: ...
+
+
+# ------------------------------------------------------------------------------ the log
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """What a worker could take on: so many things at once, under a lease of `lease_s` seconds."""
+
+    worker: str
+    slots: int
+    lease_s: float
+    indexes_max: int = 1
+
+
+class Granted(msgspec.Struct, frozen=True):
+    """A lease on work of an execution whose log ended with number `head` when it was granted."""
+
+    execution_id: str
+    row: Row
+    lease: Lease
+    delivery: int = 1
+    head: int = 0
+
+
+class Revoked(msgspec.Struct, frozen=True):
+    """A lease that is over before its holder said so."""
+
+    worker: str
+    epoch: int
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """An execution as lists show it."""
+
+    execution_id: str
+    path: str
+    digest: str
+    status: str
+    started_at: float
+    changed_at: float
+    head: int = 0
+    parent: Parent | None = None
+
+
+class Append(msgspec.Struct, frozen=True):
+    """One execution's part of a commit: all of it happens or none.
+
+    The log must end with number `head`. `progress` must hold under the leases it names. `done` are the timers and
+    messages that this answers, which are gone with it. `asks` may be granted a lease on what is now to do.
+    """
+
+    execution_id: str
+    head: int
+    events: Sequence[bytes] = ()
+    effects: Sequence[Effect] = ()
+    progress: Sequence[Progress] = ()
+    done: Sequence[str] = ()
+    asks: Sequence[Ask] = ()
+    summary: Summary | None = None
+
+
+class Appended(msgspec.Struct, frozen=True):
+    granted: Sequence[Granted] = ()
+    revoked: Sequence[Revoked] = ()
+    has_work: bool = False
+    """Whether something is left that a worker could take."""
+
+
+class Conflict(msgspec.Struct, frozen=True):
+    """The log ends elsewhere: someone else appended."""
+
+    head: int
+
+
+class Fenced(msgspec.Struct, frozen=True):
+    """These leases are over, or the index was not theirs."""
+
+    epochs: frozenset[int]
+
+
+class Timer(msgspec.Struct, frozen=True):
+    id: str
+    execution_id: str
+    timer: SetTimer
+
+
+class Message(msgspec.Struct, frozen=True):
+    """From one execution to another, delivered at least once, and in order where it matters: by `id` per target."""
+
+    id: str
+    execution_id: str
+    body: StartChild | CancelChild | TellParent
+
+
+class EventLog(Protocol):
+    """The append-only log of every execution, and the timers and messages that were committed with it.
+
+    Time is the store's own: a timer is due, and a lease is over, when the store says so.
+    """
+
+    async def commit(self, appends: Sequence[Append]) -> Sequence[Appended | Conflict | Fenced]:
+        """One durable transaction; who loses aborts nobody else. `Unavailable` leaves open whether it happened."""
+
+    async def head(self, execution_id: str) -> int:
+        """The number of the last event, 0 where there is none."""
+
+    async def read(self, execution_id: str, after: int, limit: int) -> Sequence[bytes]: ...
+
+    async def save_snapshot(self, execution_id: str, seq: int, data: bytes) -> None: ...
+
+    async def snapshot(self, execution_id: str) -> tuple[int, bytes] | None: ...
+
+    async def due(self, limit: int) -> tuple[Sequence[Timer], float | None]:
+        """Timers that are due, and in how many seconds the next one after them is."""
+
+    async def messages(self, limit: int) -> Sequence[Message]:
+        """Those that wait to be delivered, the oldest first."""
+
+    async def live(self, after: str, limit: int) -> Sequence[Summary]:
+        """Executions that have not ended, by id, beginning after that one."""
+
+    async def summary(self, execution_id: str) -> Summary | None: ...
+
+
+class WorkQueue(Protocol):
+    """Work and the leases on it, timed by the store's clock."""
+
+    async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
+        """Leases on the oldest work that is free, of at most `limit` rows."""
+
+    async def renew(self, leases: Sequence[Granted], lease_s: float) -> frozenset[int]:
+        """Heartbeats; the answer is the epochs that are over."""
+
+    async def release(self, leases: Sequence[Granted]) -> None:
+        """What the holder has not ended goes out again, without blame."""
+
+    async def expire(self, limit: int) -> Sequence["Expired"]:
+        """Ends leases whose time is over. What came back too often is told, until it is dropped."""
+
+
+class Expired(msgspec.Struct, frozen=True):
+    """A row whose leases ran out; `poison` are the indexes that came back too often."""
+
+    execution_id: str
+    row: Row
+    poison: Sequence[int] = ()
+
+
+class Incident(msgspec.Struct, frozen=True):
+    """Why an execution cannot go on by itself."""
+
+    execution_id: str
+    kind: str
+    message: str
+    since: float
+
+
+class Incidents(Protocol):
+    async def open(self, incident: Incident) -> None: ...
+    async def close(self, execution_id: str) -> None: ...
+    async def incident(self, execution_id: str) -> Incident | None: ...
+    async def incidents(self, limit: int) -> Sequence[Incident]: ...
+
+
+class Store(EventLog, WorkQueue, Incidents, Protocol):
+    """What one database offers."""
+
+
+# ------------------------------------------------------------------------------ playbooks, results, credentials
+
+
+class Registered(msgspec.Struct, frozen=True):
+    """A playbook as it runs: the canonical model, and where its parts stand in the author's file."""
+
+    path: str
+    version: str
+    digest: str
+    model: bytes
+    file: str = ""
+    places: bytes = b"{}"
+
+
+class Catalog(Protocol):
+    async def register(self, playbook: Registered) -> None: ...
+    async def by_digest(self, digest: str) -> Registered | None: ...
+    async def by_path(self, path: str, version: str | None) -> Registered | None: ...
+
+
+class ResultStore(Protocol):
+    """Bytes under their sha256. What `put` has answered is durable."""
+
+    async def put(self, blobs: Sequence[Blob]) -> None: ...
+
+    async def get(self, sha256: str) -> bytes | None:
+        """The bytes, checked; None where there are none."""
+
+
+class Credentials(Protocol):
+    async def missing(self, playbook: Registered) -> Sequence[str]:
+        """The keychain entries of a playbook that cannot be found."""
+
+
+# ------------------------------------------------------------------------------ tools
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """One run of a task: everything bound, nothing to evaluate. `key` is equal for retries and crash re-runs."""
+
+    kind: str
+    fields: Values
+    input: Values
+    auth: str | None
+    spec: Mapping[str, object]
+    execution_id: str
+    step: str
+    task: str
+    task_run_id: str
+    attempt: int
+    key: str
+
+
+class Tool(Protocol):
+    """A kind of task. It answers with an output whatever happens; a cancelled one leaves nothing running behind."""
+
+    async def run(self, call: ToolCall) -> Output: ...
+
+
+# ------------------------------------------------------------------------------ between worker and server
+
+
+class Loop(msgspec.Struct, frozen=True):
+    """The iterations of a claim: [`first`, `stop`) of `count`.
+
+    `items` are their elements, or the stored list that holds all of them. `cursors` are those that had begun before.
+    """
+
+    iterator: str
+    count: int
+    first: int
+    stop: int
+    items: Sequence[object] | External | Reference
+    cursors: Mapping[int, Cursor] = {}
+    parent: Values | None = None
+    step: Values = {}
+    is_sequential: bool = False
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """A lease with all that its pipelines may read. `cursor` is that of a pipeline without a loop."""
+
+    granted: Granted
+    digest: str
+    step: str
+    is_started: bool
+    workload: Values = {}
+    ctx: Values = {}
+    input: Values = {}
+    outputs: Values = {}
+    cursor: Cursor | None = None
+    loop: Loop | None = None
+
+    @property
+    def epoch(self) -> int:
+        return self.granted.lease.epoch
+
+    @property
+    def path(self) -> Path:
+        return self.granted.row[1]
+
+
+class LeaseReport(msgspec.Struct, frozen=True):
+    """What happened under a lease: a report for each pipeline, in the order in which they began."""
+
+    lease: Granted
+    reports: Sequence[Report]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """The answer to reports: of each lease what was refused, by position; and what to do next."""
+
+    refused: Mapping[int, Mapping[int, Rejection]] = {}
+    claims: Sequence[Claim] = ()
+    revoked: frozenset[int] = frozenset()
+
+
+class Poll(msgspec.Struct, frozen=True):
+    """The answer to an open poll: something to do, or leases that are over."""
+
+    claims: Sequence[Claim] = ()
+    revoked: frozenset[int] = frozenset()
+
+
+class ControlPlane(Protocol):
+    """All that a worker may ask of a server."""
+
+    async def poll(self, ask: Ask, wait_s: float) -> Poll:
+        """Work, as soon as there is some; nothing after `wait_s`."""
+
+    async def report(self, reports: Sequence[LeaseReport], ask: Ask) -> Told: ...
+
+    async def heartbeat(self, leases: Sequence[Granted], lease_s: float) -> frozenset[int]:
+        """Keeps leases alive; the answer is the epochs that are over."""
+
+    async def release(self, leases: Sequence[Granted]) -> None: ...
+
+    async def playbook(self, digest: str) -> Registered | None: ...
+
