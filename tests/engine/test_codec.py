@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.engine import events as e
-from noetl.engine.codec import StoredEvent, UnknownEvent, decode, encode, unseal
+from noetl.engine.codec import StoredEvent, UnknownEvent, decode, decode_fact, encode, unseal
 from noetl.engine.envelope import NAMES, Event, stamp
 from noetl.engine.output import Output, failed
 from noetl.engine.reference import External, Reference, encode_value
@@ -50,6 +50,14 @@ def test_an_event_comes_back_as_it_was(fact: e.Fact, timestamp: float) -> None:
 
 
 @given(facts())
+def test_a_fact_is_read_without_its_envelope_as_it_is_with_it(fact: e.Fact) -> None:
+    line = encode(event(fact))
+    whole = decode(line)
+    assert isinstance(whole, Event)
+    assert decode_fact(line) == whole.fact
+
+
+@given(facts())
 def test_the_payload_may_be_encoded_beforehand(fact: e.Fact) -> None:
     assert encode(event(fact), encode_value(fact)) == encode(event(fact))
 
@@ -78,22 +86,27 @@ def test_unknown_fields_are_ignored() -> None:
 
 def test_an_unknown_name_is_answered_by_a_value() -> None:
     found = shown(e.WorkflowStarted("fetch")) | {"name": "workflow.sang"}
-    answer = decode(msgspec.json.encode(found))
-    assert answer == UnknownEvent("workflow.sang", 7, "this version knows no event of that name")
+    line = msgspec.json.encode(found)
+    assert decode(line) == UnknownEvent("workflow.sang", 7, "this version knows no event of that name")
+    assert decode_fact(line) == decode(line)
 
 
 def test_a_newer_form_is_answered_by_a_value() -> None:
     found = shown(e.WorkflowStarted("fetch")) | {"version": e.EVENT_VERSION + 1}
-    answer = decode(msgspec.json.encode(found))
+    line = msgspec.json.encode(found)
+    answer = decode(line)
     assert isinstance(answer, UnknownEvent)
     assert answer.reason == "its form 2 is newer than 1"
+    assert decode_fact(line) == answer
 
 
 def test_an_older_form_is_brought_to_todays() -> None:
     """Had version 0 called the first step `start`, this is how it would be read."""
     found = shown(e.WorkflowStarted("fetch")) | {"version": 0, "payload": {"start": "fetch"}}
     steps = {("workflow.started", 0): lambda payload: {"entry_step": payload["start"]}}
-    assert decode(msgspec.json.encode(found), steps) == event(e.WorkflowStarted("fetch"))
+    line = msgspec.json.encode(found)
+    assert decode(line, steps) == event(e.WorkflowStarted("fetch"))
+    assert decode_fact(line, steps) == e.WorkflowStarted("fetch")
 
 
 def test_an_older_form_that_did_not_change_is_read_as_it_is() -> None:
@@ -104,7 +117,9 @@ def test_an_older_form_that_did_not_change_is_read_as_it_is() -> None:
 def test_a_payload_that_is_stored_whole_is_opened_with_what_is_stored() -> None:
     fact = e.StepDone("fetch#1", Output(data={"$noetl": "ref"}))
     reference = Reference("blob", {"sha256": "12"})
-    stored = decode(encode(event(fact), encode_value(External(reference))))
+    line = encode(event(fact), encode_value(External(reference)))
+    stored = decode(line)
+    assert decode_fact(line) == stored
     assert isinstance(stored, StoredEvent)
     assert stored.reference == reference
     assert unseal(stored, encode_value(fact)) == event(fact)

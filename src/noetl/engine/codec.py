@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from noetl.engine.envelope import NAMES, Event
-from noetl.engine.events import EVENT_VERSION, Body
+from noetl.engine.events import EVENT_VERSION, Body, Fact
 from noetl.engine.reference import External, Reference, encode_value, has_mark, revive
 from noetl.engine.upcast import STEPS, Step, upcast
 
@@ -54,8 +54,17 @@ class StoredEvent(msgspec.Struct, frozen=True):
     reference: Reference
 
 
+class _Told(msgspec.Struct, frozen=True, gc=False):
+    """What a fold needs of an envelope. The rest is passed over unread."""
+
+    name: str
+    payload: msgspec.Raw
+    version: int = EVENT_VERSION
+
+
 _sealed = msgspec.json.Decoder(Sealed)
-_bodies: dict[str, msgspec.json.Decoder[Body]] = {name: msgspec.json.Decoder(type_) for name, type_ in _TYPES.items()}
+_told = msgspec.json.Decoder(_Told)
+_bodies: dict[str, msgspec.json.Decoder[Fact]] = {name: msgspec.json.Decoder(type_) for name, type_ in _TYPES.items()}
 
 
 def encode(event: Event, payload: bytes | None = None) -> bytes:
@@ -91,12 +100,22 @@ def decode(data: bytes, steps: Mapping[tuple[str, int], Step] = STEPS) -> Event 
         return UnknownEvent(sealed.name, sealed.seq, "this version knows no event of that name")
     if sealed.version > EVENT_VERSION:
         return UnknownEvent(sealed.name, sealed.seq, f"its form {sealed.version} is newer than {EVENT_VERSION}")
-    if sealed.version == EVENT_VERSION and not has_mark(sealed.payload):
+    if sealed.version == EVENT_VERSION and not has_mark(data):
         return _opened(sealed, decoder.decode(sealed.payload))
     raw = revive(msgspec.json.decode(sealed.payload))
     if isinstance(raw, External):
         return StoredEvent(sealed, raw.reference)
     return _upcast(sealed, raw, steps)
+
+
+def decode_fact(data: bytes, steps: Mapping[tuple[str, int], Step] = STEPS) -> Fact | StoredEvent | UnknownEvent:
+    """What `decode` gives, without the envelope of a fact: all that a fold needs, in half the time."""
+    told = _told.decode(data)
+    decoder = _bodies.get(told.name)
+    if decoder is not None and told.version == EVENT_VERSION and not has_mark(data):
+        return decoder.decode(told.payload)
+    event = decode(data, steps)
+    return event.fact if isinstance(event, Event) else event
 
 
 def unseal(event: StoredEvent, payload: bytes, steps: Mapping[tuple[str, int], Step] = STEPS) -> Event:

@@ -29,6 +29,9 @@ from noetl.playbook.model import Dialect, Directive
 
 WorkerFact = TaskStarted | TaskDone | TaskWaiting | IterationStarted | IterationDone | IterationFailed
 
+_OK, _SKIP, _RETRY, _FAIL = Status.OK, Directive.SKIP, Directive.RETRY, Directive.FAIL
+"""In Python 3.11 a member of an enumeration takes longer to look up than a record to make."""
+
 
 class Frame(msgspec.Struct, frozen=True, tag="frame"):
     """One running pipeline. `block` is empty for the step's own; `call` is the id of the task run that called it.
@@ -107,11 +110,11 @@ def apply(cursor: Cursor, fact: WorkerFact, dialect: Dialect, kind: str) -> Curs
     """The cursor after a fact. `kind` is that of the task the fact speaks of."""
     match fact:
         case TaskStarted():
-            return _started(cursor, fact)
+            return task_started(cursor, fact)
         case TaskDone():
-            return _done(cursor, fact, dialect, kind)
+            return task_done(cursor, fact, dialect, kind)
         case TaskWaiting():
-            return _waiting(cursor, fact)
+            return task_waiting(cursor, fact)
         case IterationStarted():
             return _turn_started(cursor, fact)
         case IterationDone() | IterationFailed():
@@ -128,7 +131,7 @@ def iteration_scope(iterator: str, item: object, index: int, count: int, parent:
     return scope
 
 
-def _started(cursor: Cursor, fact: TaskStarted) -> Cursor:
+def task_started(cursor: Cursor, fact: TaskStarted) -> Cursor:
     frame = _patched(_frame(cursor.top), fact.patch)
     number = frame.runs.get(fact.task, 0) + 1
     moved = msgspec.structs.replace(
@@ -151,7 +154,7 @@ def _entered(call: Call, task_run_id: str) -> Frame | Turn:
     return Turn(call.block, task_run_id, (), 0, call.loop, call.input, call.parent)
 
 
-def _done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor:
+def task_done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor:
     depth = _depth_of(cursor, fact)
     after = _after(_patched(_frame(cursor.frames[depth]), fact.patch), fact, dialect, kind)
     spent = cursor.task_runs if fact.ran else cursor.task_runs + 1
@@ -159,26 +162,30 @@ def _done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor
 
 
 def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
-    keeps = fact.ran and fact.directive is not Directive.SKIP
-    is_data = keeps and fact.output.status is Status.OK and kind != "noop"
-    output = fact.output
-    seen = {fact.task: {"data": output.data, "ref": output.ref, "status": output.status.value}} if keeps else {}
+    directive, output = fact.directive, fact.output
+    keeps = fact.ran and directive is not _SKIP
+    is_data = keeps and output.status is _OK and kind != "noop"
     return msgspec.structs.replace(
         frame,
         pc=frame.pc if fact.next is None else fact.next,
-        attempt=frame.attempt if fact.directive is Directive.RETRY else 0,
+        attempt=frame.attempt if directive is _RETRY else 0,
         runs=frame.runs if fact.ran else {**frame.runs, fact.task: frame.runs.get(fact.task, 0) + 1},
         not_before=fact.due_at,
         prev=_data(output, dialect, kind) if is_data else frame.prev,
         output=output if keeps else frame.output,
         output_kind=kind if keeps else frame.output_kind,
-        outputs={**frame.outputs, **seen},
+        outputs={**frame.outputs, fact.task: kept(output)} if keeps else frame.outputs,
         is_running=False,
         end=_end(frame, fact, keeps=keeps) if fact.next is None else None,
-        is_failed=fact.directive is Directive.FAIL,
+        is_failed=directive is _FAIL,
         child=None,
         arrived=None,
     )
+
+
+def kept(output: Output) -> dict[str, object]:
+    """What later templates read of a task or a step by its name."""
+    return {"data": output.data, "ref": output.ref, "status": str(output.status)}
 
 
 def _data(output: Output, dialect: Dialect, kind: str) -> object:
@@ -187,7 +194,7 @@ def _data(output: Output, dialect: Dialect, kind: str) -> object:
 
 def _end(frame: Frame, fact: TaskDone, *, keeps: bool) -> Output:
     """The output of a pipeline is that of its last task run."""
-    if keeps or fact.directive is Directive.FAIL:
+    if keeps or fact.directive is _FAIL:
         return fact.output
     return frame.output or NOTHING
 
@@ -198,7 +205,7 @@ def _patched(frame: Frame, patch: Patch) -> Frame:
     return msgspec.structs.replace(frame, step=patched(frame.step, patch.step), iter=overlaid(frame.iter, patch.iter))
 
 
-def _waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
+def task_waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
     """A wait begins or is over. The child stays known until its output has been settled."""
     frame = _frame(cursor.top)
     if fact.is_over:

@@ -18,6 +18,8 @@ from noetl.engine.scopes import overlaid, patched
 from noetl.engine.state import Arrive, Begin, Iteration, LoopRun, Pending, Route, State, StepRun, Tend, empty
 from noetl.playbook.model import LoopMode
 
+_PARALLEL, _SEQUENTIAL = LoopMode.PARALLEL, LoopMode.SEQUENTIAL
+
 DATA_INLINE_BYTES_MAX = 64 * 1024
 """The most data of its iterations that a loop keeps in state; beyond it the log itself is the manifest."""
 
@@ -26,12 +28,16 @@ def evolve(program: Program, state: State, fact: e.Fact) -> Sequence[Pending]:  
     """Apply a fact; what it leaves to decide is returned. One arm an event, so that the type checker misses none."""
     state.seq += 1
     match fact:
-        case e.TaskStarted() | e.TaskDone() | e.TaskWaiting():
-            return _task(program, state, fact)
-        case e.IterationStarted():
-            return _iteration_started(program, state, fact)
+        case e.TaskDone():
+            return _task_done(program, state, fact)
+        case e.TaskStarted():
+            return _task_started(state, fact)
         case e.IterationDone():
             return _iteration_done(program, state, fact)
+        case e.IterationStarted():
+            return _iteration_started(program, state, fact)
+        case e.TaskWaiting():
+            return _task_waiting(state, fact)
         case e.IterationFailed():
             return _iteration_failed(program, state, fact)
         case e.StepStarted():
@@ -144,7 +150,7 @@ def _ctx_patched(program: Program, state: State, fact: e.CtxPatched) -> Sequence
 
 def _next_evaluated(state: State, fact: e.NextEvaluated) -> Sequence[Pending]:
     run = state.runs.pop(fact.step_run_id)
-    state.outputs[run.step] = {"data": run.output.data, "ref": run.output.ref, "status": run.output.status.value}
+    state.outputs[run.step] = cursors.kept(run.output)
     if not fact.tokens:
         state.output = run.output
     state.waiting.extend(fact.tokens)
@@ -228,19 +234,38 @@ def _loop_done(state: State, fact: e.LoopDone) -> Sequence[Pending]:
     return _boundary(run, fact.output, e.Trigger("loop.done", run.step, "success", run.id, None, fact.loop))
 
 
-def _task(program: Program, state: State, fact: e.TaskStarted | e.TaskDone | e.TaskWaiting) -> Sequence[Pending]:
+def _task_started(state: State, fact: e.TaskStarted) -> Sequence[Pending]:
+    holder = holder_at(state.runs[fact.step_run_id], fact.path)
+    _move(holder, fact.path, cursors.task_started(_standing(holder), fact))
+    return ()
+
+
+def _task_done(program: Program, state: State, fact: e.TaskDone) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
     holder = holder_at(run, fact.path)
-    before = holder.cursor
-    assert before is not None
-    cursor = cursors.apply(before, fact, program.playbook.dialect, kind_of(program, run.step, before, fact))
-    # Outside a loop ctx holds what the pipeline wrote, and perhaps what others wrote since.
-    holder.cursor = cursor if fact.path or not cursor.ctx else cursors.Cursor(cursor.frames, cursor.task_runs)
-    if isinstance(fact, e.TaskWaiting):
-        holder.is_parked = not fact.is_over
-        state.children += fact.child is not None
-        return (Tend(run.id, ()),) if fact.path and holder.is_parked else ()
+    before = _standing(holder)
+    kind = kind_of(program, run.step, before, fact)
+    _move(holder, fact.path, cursors.task_done(before, fact, program.playbook.dialect, kind))
     return ()
+
+
+def _task_waiting(state: State, fact: e.TaskWaiting) -> Sequence[Pending]:
+    run = state.runs[fact.step_run_id]
+    holder = holder_at(run, fact.path)
+    _move(holder, fact.path, cursors.task_waiting(_standing(holder), fact))
+    holder.is_parked = not fact.is_over
+    state.children += fact.child is not None
+    return (Tend(run.id, ()),) if fact.path and holder.is_parked else ()
+
+
+def _standing(holder: StepRun | Iteration) -> cursors.Cursor:
+    assert holder.cursor is not None
+    return holder.cursor
+
+
+def _move(holder: StepRun | Iteration, path: e.Path, cursor: cursors.Cursor) -> None:
+    """Outside a loop ctx holds what the pipeline wrote, and perhaps what others wrote since."""
+    holder.cursor = cursor if path or not cursor.ctx else cursors.Cursor(cursor.frames, cursor.task_runs)
 
 
 def holder_at(run: StepRun, path: e.Path) -> StepRun | Iteration:
@@ -279,11 +304,11 @@ def _iteration_done(program: Program, state: State, fact: e.IterationDone) -> Se
         return _block_iteration(program, run, fact)
     loop = loop_at(run, fact.path[:-1])
     loop.succeeded += 1
-    if loop.mode is LoopMode.SEQUENTIAL:
+    if loop.mode is _SEQUENTIAL:
         loop.step = fact.step
         loop.overlay = overlaid(loop.overlay, fact.ctx) if loop.level > 0 else {}
     del loop.live[fact.path[-1]]
-    writes = fact.ctx if loop.mode is LoopMode.PARALLEL else {}
+    writes = fact.ctx if loop.mode is _PARALLEL else {}
     _gather(program, run, loop, fact.path[-1], fact.output, writes, fact.reduced)
     return (Tend(run.id, loop.path),)
 
@@ -296,7 +321,7 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
     loop = loop_at(run, fact.path[:-1])
     loop.failed += 1
     ended = loop.live.pop(fact.path[-1])
-    if loop.mode is LoopMode.SEQUENTIAL:
+    if loop.mode is _SEQUENTIAL:
         loop.step = _step_of(ended)
     _gather(program, run, loop, fact.path[-1], NOTHING, {}, {})
     if program.steps[run.step].is_best_effort:
