@@ -80,10 +80,49 @@ def test_what_an_expired_lease_had_not_ended_goes_out_again_before_anything_new(
     assert ended is not None
     work, over = leases.expire(ended, 60.0)
     assert [lease.epoch for lease in over] == [1]
-    assert (work.returned, work.leases) == ((1, 2, 3), ())
+    assert (work.returned, work.leases) == (((1, 4),), ())
     work, again = claimed(work, 2, slots=5)
     assert (again.next, again.stop, again.slots) == (1, 2, 1)
     assert not leases.is_current(work, 1, 0.0)
+
+
+def test_what_came_back_without_blame_goes_out_by_ranges() -> None:
+    work, _ = claimed(Work(100, slots=9), 1, slots=3, indexes_max=50)
+    work = leases.release(work, 1)
+    work, first = claimed(work, 2, slots=4, indexes_max=20)
+    assert (first.next, first.stop, first.slots) == (0, 20, 4)
+    assert (work.returned, work.next) == (((20, 50),), 50)
+    work, rest = claimed(work, 3, slots=4, indexes_max=100)
+    assert (rest.next, rest.stop, rest.slots) == (20, 50, 4)
+    assert (work.returned, work.next) == ((), 50)
+
+
+def test_what_may_have_killed_a_worker_goes_out_alone_so_that_nothing_else_is_blamed_for_it() -> None:
+    work = Work(9, slots=9, next=9, returned=((0, 9),), deliveries={3: 1, 4: 2})
+    taken = []
+    for epoch in range(4):
+        work, lease = claimed(work, epoch, slots=2)
+        taken.append((lease.next, lease.stop, lease.slots))
+    assert taken == [(0, 3, 2), (3, 4, 1), (4, 5, 1), (5, 9, 2)]
+    assert work.returned == ()
+
+
+def test_only_the_given_indexes_of_new_work_go_out() -> None:
+    assert leases.offered(9, 2) == Work(9, 2)
+    work = leases.offered(9, 2, [7, 1, 3, 2])
+    assert work == Work(9, 2, 9, ((1, 4), (7, 8)))
+    assert leases.offered(9, 2, ()) == Work(9, 2, 9)
+
+
+def test_work_that_stays_on_one_worker_goes_to_no_other_while_that_one_holds_a_lease() -> None:
+    work, _ = claimed(leases.offered(9, 5, is_local=True), 1, indexes_max=2)
+    assert leases.claim(work, worker="v", epoch=2, now=0, lease_s=60, slots=1, indexes_max=2) is None
+    work, second = claimed(work, 2, indexes_max=2)
+    assert (second.next, second.stop) == (2, 4)
+    work, _ = leases.expire(work, 60.0)
+    assert leases.claim(work, worker="v", epoch=3, now=60, lease_s=60, slots=1, indexes_max=2) is not None
+    spread, _ = claimed(leases.offered(9, 5), 1, indexes_max=2)
+    assert leases.claim(spread, worker="v", epoch=2, now=0, lease_s=60, slots=1, indexes_max=2) is not None
 
 
 def test_a_lease_in_its_time_does_not_expire() -> None:
@@ -121,7 +160,7 @@ def test_an_end_clears_the_count_of_deliveries() -> None:
 def test_a_holder_that_gives_work_back_is_not_blamed() -> None:
     work, _ = claimed(Work(3, slots=3), 1, slots=2)
     work = leases.release(started(work, 1, 0), 1)
-    assert (work.returned, work.deliveries) == ((0, 1, 2), {})
+    assert (work.returned, work.deliveries) == (((0, 3),), {})
     assert leases.release(work, 1) is work
 
 
@@ -131,7 +170,7 @@ def test_what_has_not_started_can_be_taken_back_while_the_rest_runs_on() -> None
     lease = work.lease(1)
     assert lease is not None
     assert (lease.running, lease.next, lease.stop) == (frozenset({0}), 1, 1)
-    assert (work.returned, work.free_slots) == ((1, 2, 3, 4, 5), 2)
+    assert (work.returned, work.free_slots) == (((1, 6),), 2)
     assert leases.take_back(work, 1) is work
     assert leases.take_back(work, 9) is work
 
@@ -139,7 +178,7 @@ def test_what_has_not_started_can_be_taken_back_while_the_rest_runs_on() -> None
 def test_a_lease_with_nothing_started_is_gone_when_its_work_is_taken_back() -> None:
     work, _ = claimed(Work(6, slots=3), 1)
     work = leases.take_back(work, 1)
-    assert (work.leases, work.returned) == ((), (0, 1, 2, 3, 4, 5))
+    assert (work.leases, work.returned) == ((), ((0, 6),))
 
 
 def test_a_parked_index_takes_its_slot_along_and_goes_out_again_when_it_wakes() -> None:
@@ -150,7 +189,7 @@ def test_a_parked_index_takes_its_slot_along_and_goes_out_again_when_it_wakes() 
     assert lease is not None
     assert (lease.slots, parked.parked, parked.free_slots) == (1, frozenset({0}), 0)
     awake = leases.wake(parked, 0)
-    assert (awake.returned, awake.parked, awake.free_slots) == ((0,), frozenset(), 1)
+    assert (awake.returned, awake.parked, awake.free_slots) == (((0, 1),), frozenset(), 1)
     assert leases.park(awake, 1, 0) is None
 
 
@@ -158,7 +197,7 @@ def test_a_lease_whose_only_slot_is_parked_gives_the_rest_back() -> None:
     work, _ = claimed(Work(3, slots=1), 1)
     parked = leases.park(started(work, 1, 0), 1, 0)
     assert parked is not None
-    assert (parked.leases, parked.returned, parked.free_slots) == ((), (1, 2), 0)
+    assert (parked.leases, parked.returned, parked.free_slots) == ((), ((1, 3),), 0)
 
 
 def test_the_last_index_of_a_lease_ends_it_when_it_is_parked() -> None:
@@ -173,5 +212,22 @@ def test_a_loop_that_stops_hands_out_only_what_has_started() -> None:
     work, _ = claimed(started(work, 1, 0), 2, indexes_max=3)
     work = leases.release(started(work, 2, 3), 2)
     stopped = leases.stop(work, {0, 3})
-    assert (stopped.next, stopped.returned) == (10, (3,))
+    assert (stopped.next, stopped.returned) == (10, ((3, 4),))
     assert [lease.running for lease in stopped.leases] == [frozenset({0})]
+
+
+def test_what_came_back_in_pieces_is_kept_as_few_ranges_in_order() -> None:
+    work = Work(20, slots=9, next=20, parked=frozenset({2, 4, 5, 9}))
+    for index in (9, 5, 2, 4):
+        work = leases.wake(work, index)
+    assert work.returned == ((2, 3), (4, 6), (9, 10))
+    assert leases.wake(work, 4).returned == work.returned
+    assert leases.wake(work, 3).returned == ((2, 6), (9, 10))
+    assert leases.drop(leases.wake(work, 3), 3).returned == work.returned
+    assert leases.drop(work, 7).returned == work.returned
+
+
+def test_only_what_is_back_is_poison() -> None:
+    counts = dict.fromkeys((6, 1, 2, 4), DELIVERIES_MAX) | {5: DELIVERIES_MAX - 1}
+    work = Work(9, slots=1, next=9, returned=((1, 3), (5, 7)), deliveries=counts)
+    assert leases.poison(work) == (1, 2, 6)

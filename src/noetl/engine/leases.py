@@ -4,12 +4,17 @@ In flight is what live leases and parked iterations take up, derived each time a
 An epoch is drawn from a store-wide sequence and never comes again, so that only the current holder can report.
 """
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping
+from operator import itemgetter
 
 import msgspec
 
 DELIVERIES_MAX = 5
 """Work that was handed out this often and never reported is poison."""
+
+Range = tuple[int, int]
+"""The indexes from the first number on, up to and without the second."""
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -33,15 +38,17 @@ class Work(msgspec.Struct, frozen=True):
     """`next` is the first index never handed out; `returned` came back without an end and go out first, in order.
 
     A pipeline without a loop is work with one index. `deliveries` counts only what came back.
+    Work that `is_local` stays on one worker: no other gets a lease while that one holds some.
     """
 
     count: int
     slots: int
     next: int = 0
-    returned: tuple[int, ...] = ()
+    returned: tuple[Range, ...] = ()
     leases: tuple[Lease, ...] = ()
     parked: frozenset[int] = frozenset()
     deliveries: Mapping[int, int] = {}
+    is_local: bool = False
 
     @property
     def free_slots(self) -> int:
@@ -51,22 +58,28 @@ class Work(msgspec.Struct, frozen=True):
         return next((lease for lease in self.leases if lease.epoch == epoch), None)
 
 
+def offered(count: int, slots: int, indexes: Iterable[int] | None = None, *, is_local: bool = False) -> Work:
+    """New work: all indexes, or only those."""
+    if indexes is None:
+        return Work(count, slots, is_local=is_local)
+    return Work(count, slots, count, _ranges(indexes), is_local=is_local)
+
+
 def claim(
     work: Work, *, worker: str, epoch: int, now: float, lease_s: float, slots: int, indexes_max: int
 ) -> tuple[Work, Lease] | None:
-    """A lease on the next indexes, or None where nothing is free. What came back goes out one at a time."""
+    """A lease on the next indexes, or None where nothing is free for that worker."""
     granted = min(slots, work.free_slots)
-    if granted < 1:
+    if granted < 1 or (work.is_local and any(lease.worker != worker for lease in work.leases)):
         return None
+    first, stop = _next_out(work, indexes_max)
+    if first >= stop:
+        return None
+    lease = Lease(epoch, worker, now + lease_s, min(granted, stop - first), first, stop)
+    leases = (*work.leases, lease)
     if work.returned:
-        index = work.returned[0]
-        lease = Lease(epoch, worker, now + lease_s, 1, index, index + 1)
-        return _replace(work, returned=work.returned[1:], leases=(*work.leases, lease)), lease
-    stop = min(work.next + indexes_max, work.count)
-    if work.next >= stop:
-        return None
-    lease = Lease(epoch, worker, now + lease_s, min(granted, stop - work.next), work.next, stop)
-    return _replace(work, next=stop, leases=(*work.leases, lease)), lease
+        return _replace(work, returned=_minus(work.returned, (first, stop)), leases=leases), lease
+    return _replace(work, next=stop, leases=leases), lease
 
 
 def renew(work: Work, epoch: int, *, now: float, lease_s: float) -> Work | None:
@@ -115,7 +128,7 @@ def park(work: Work, epoch: int, index: int) -> Work | None:
 
 def wake(work: Work, index: int) -> Work:
     """A parked index can go on: it goes out again before anything new."""
-    return _replace(work, parked=work.parked - {index}, returned=_sorted(*work.returned, index))
+    return _replace(work, parked=work.parked - {index}, returned=_plus(work.returned, (index, index + 1)))
 
 
 def release(work: Work, epoch: int) -> Work:
@@ -129,16 +142,15 @@ def take_back(work: Work, epoch: int) -> Work:
     lease = work.lease(epoch)
     if lease is None or lease.next >= lease.stop:
         return work
-    rest = tuple(range(lease.next, lease.stop))
     kept = msgspec.structs.replace(lease, stop=lease.next) if lease.running else None
-    return _replace(_with(work, lease, kept), returned=_sorted(*work.returned, *rest))
+    return _replace(_with(work, lease, kept), returned=_plus(work.returned, (lease.next, lease.stop)))
 
 
 def stop(work: Work, started: Collection[int]) -> Work:
     """The loop stops: only what has started goes out again, to be brought to its end."""
     for lease in work.leases:
         work = take_back(work, lease.epoch)
-    returned = tuple(index for index in work.returned if index in started)
+    returned = _ranges(index for index in started if _holds(work.returned, index))
     leases = tuple(lease for lease in work.leases if lease.running)
     return _replace(work, next=work.count, returned=returned, leases=leases)
 
@@ -153,22 +165,34 @@ def expire(work: Work, now: float) -> tuple[Work, tuple[Lease, ...]]:
 
 def poison(work: Work) -> tuple[int, ...]:
     """Indexes that came back too often."""
-    return tuple(index for index in work.returned if work.deliveries.get(index, 0) >= DELIVERIES_MAX)
+    often = (index for index, number in work.deliveries.items() if number >= DELIVERIES_MAX)
+    return tuple(sorted(index for index in often if _holds(work.returned, index)))
 
 
 def drop(work: Work, index: int) -> Work:
     """An index that must not go out again."""
     kept = {other: number for other, number in work.deliveries.items() if other != index}
-    return _replace(work, returned=tuple(other for other in work.returned if other != index), deliveries=kept)
+    return _replace(work, returned=_minus(work.returned, (index, index + 1)), deliveries=kept)
+
+
+def _next_out(work: Work, indexes_max: int) -> Range:
+    """What goes out next. An index that may have killed a worker goes alone, so that no other is blamed for it."""
+    if not work.returned:
+        return work.next, min(work.next + indexes_max, work.count)
+    first, stop = work.returned[0]
+    if first in work.deliveries:
+        return first, first + 1
+    stop = min(first + indexes_max, stop)
+    return first, next((index for index in range(first, stop) if index in work.deliveries), stop)
 
 
 def _back(work: Work, lease: Lease, *, blame: bool) -> Work:
     counts = dict(work.deliveries)
     for index in _suspects(lease) if blame else ():
         counts[index] = counts.get(index, 0) + 1
-    rest = (*lease.running, *range(lease.next, lease.stop))
+    rest = (*((index, index + 1) for index in lease.running), (lease.next, lease.stop))
     leases = tuple(other for other in work.leases if other is not lease)
-    return _replace(work, leases=leases, returned=_sorted(*work.returned, *rest), deliveries=counts)
+    return _replace(work, leases=leases, returned=_plus(work.returned, *rest), deliveries=counts)
 
 
 def _suspects(lease: Lease) -> Iterable[int]:
@@ -177,8 +201,29 @@ def _suspects(lease: Lease) -> Iterable[int]:
     return (*lease.running, *range(lease.next, min(lease.next + free, lease.stop)))
 
 
-def _sorted(*indexes: int) -> tuple[int, ...]:
-    return tuple(sorted(indexes))
+def _ranges(indexes: Iterable[int]) -> tuple[Range, ...]:
+    return _plus((), *((index, index + 1) for index in indexes))
+
+
+def _plus(ranges: tuple[Range, ...], *others: Range) -> tuple[Range, ...]:
+    """All of them in order; ranges that touch become one, and an empty one is none."""
+    found: list[Range] = []
+    for start, stop in sorted((*ranges, *others)):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(stop, found[-1][1]))
+        elif start < stop:
+            found.append((start, stop))
+    return tuple(found)
+
+
+def _minus(ranges: tuple[Range, ...], gone: Range) -> tuple[Range, ...]:
+    parts = (part for start, stop in ranges for part in ((start, min(stop, gone[0])), (max(start, gone[1]), stop)))
+    return tuple((start, stop) for start, stop in parts if start < stop)
+
+
+def _holds(ranges: tuple[Range, ...], index: int) -> bool:
+    at = bisect_right(ranges, index, key=itemgetter(0)) - 1
+    return at >= 0 and index < ranges[at][1]
 
 
 def _without(lease: Lease, index: int) -> Lease | None:

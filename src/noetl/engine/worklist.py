@@ -35,7 +35,11 @@ def advance(rows: MutableMapping[Row, Work], progress: Progress, now: float) -> 
     work: Work | None = rows.get(progress.row)
     if work is None or not leases.is_current(work, progress.epoch, now):
         return False
-    for indexes, how in ((progress.started, leases.start), (progress.ended, leases.end), (progress.parked, leases.park)):
+    for indexes, how in (
+        (progress.started, leases.start),
+        (progress.ended, leases.end),
+        (progress.parked, leases.park),
+    ):
         for index in indexes:
             work = how(work, progress.epoch, index) if work is not None else None
     if work is None:
@@ -72,19 +76,13 @@ def _offer(rows: MutableMapping[Row, Work], effect: OfferWork) -> None:
     """New work, or work that waited and can go on."""
     run, path = effect.step_run_id, effect.path
     if effect.count is not None:
-        rows[run, path] = _loop(effect, effect.count)
+        rows[run, path] = leases.offered(effect.count, effect.slots, effect.indexes)
     elif path:
         _change(rows, (run, path[:-1]), path[-1])
     elif (run, ()) in rows:
         _change(rows, (run, ()), 0)
     else:
         rows[run, ()] = Work(1, 1)
-
-
-def _loop(effect: OfferWork, count: int) -> Work:
-    if effect.indexes is None:
-        return Work(count, effect.slots)
-    return Work(count, effect.slots, count, effect.indexes)
 
 
 def _change(rows: MutableMapping[Row, Work], row: Row, woken: int) -> None:
@@ -111,4 +109,3 @@ def _stop(rows: MutableMapping[Row, Work], effect: StopWork) -> tuple[Lease, ...
     rows[row] = leases.stop(before, frozenset(effect.started))
     kept = {lease.epoch for lease in rows[row].leases}
     return tuple(lease for lease in before.leases if lease.epoch not in kept)
-

@@ -103,10 +103,8 @@ class Execution:
 
     def _offer(self, effect: OfferWork) -> None:
         row = (effect.step_run_id, effect.path)
-        if effect.count is not None and effect.indexes is not None:
-            self.work[row] = leases.Work(effect.count, effect.slots, effect.count, effect.indexes)
-        elif effect.count is not None:
-            self.work[row] = leases.Work(effect.count, effect.slots)
+        if effect.count is not None:
+            self.work[row] = leases.offered(effect.count, effect.slots, effect.indexes)
         elif effect.path:
             outer = (effect.step_run_id, effect.path[:-1])
             self.work[outer] = leases.wake(self.work[outer], effect.path[-1])
