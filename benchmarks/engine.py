@@ -88,6 +88,9 @@ class Counted:
     def element(self, stored: External | Reference, index: int) -> object:  # noqa: ARG002
         return index
 
+    def value(self, stored: External) -> object:  # noqa: ARG002
+        return list(range(self.count))
+
 
 def main() -> int:
     options = _options()

@@ -46,7 +46,7 @@ def nothing(_name: str, _fields: Mapping[str, object], _given: Mapping[str, obje
 
 
 class Stored:
-    """Collections kept outside the log, by the name in their locator."""
+    """Lists kept outside the log, by the name in their locator."""
 
     def __init__(self, lists: Mapping[str, Sequence[object]] | None = None) -> None:
         self.lists = lists or {}
@@ -57,6 +57,9 @@ class Stored:
 
     def element(self, stored: External | Reference, index: int) -> object:
         return self.lists[self.name(stored)][index]
+
+    def value(self, stored: External) -> object:
+        return self.lists[self.name(stored)]
 
     def name(self, stored: External | Reference) -> str:
         reference = stored.reference if isinstance(stored, External) else stored

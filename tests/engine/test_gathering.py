@@ -1,6 +1,7 @@
 """What ended iterations gave, by intervals of indexes."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from itertools import permutations
 from random import Random
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.engine.gathering import Gathered, Intervals, part_of
-from noetl.engine.reference import External, Reference
+from noetl.engine.reference import External, Reference, ReferenceMeta, encode_value
 from noetl.playbook.model import Reducer
 
 Writes = Mapping[str, object]
@@ -106,6 +107,22 @@ def test_a_write_inside_a_value_kept_elsewhere_stays_with_it() -> None:
     stored = External(Reference("blob", {}))
     found = gathered([{"a": stored, "a.b.c": 1, "a.b": 2, "a.d": 3}])
     assert found.writes["a"].value == External(Reference("blob", {}), patch={"b": 2, "d": 3})
+
+
+def test_equal_values_go_together_though_only_one_is_stored_elsewhere() -> None:
+    value = {"text": "x" * 2_000}
+    meta = ReferenceMeta(sha256=sha256(encode_value(value)).hexdigest())
+    writes: list[Writes] = [{"a": value}, {"a": External(Reference("blob", {}, meta=meta))}, {"a": value}]
+    for order in permutations(range(3)):
+        assert gathered(writes, list(order)).conflict is None
+    other: Writes = {"a": {"text": "y"}}
+    assert gathered([writes[1], other]).conflict is not None
+
+
+def test_a_stored_value_that_a_reducer_cannot_take_is_named_by_its_type() -> None:
+    stored = External(Reference("blob", {}), holds="list")
+    found = gathered([{"m": {}}, {"m": stored}], None, {"m": Reducer.MERGE})
+    assert found.conflict == "iteration 1 wrote list to `ctx.m`, where `merge` needs a mapping"
 
 
 def test_a_value_that_a_reducer_cannot_take_is_a_conflict_that_names_its_iteration() -> None:

@@ -1,9 +1,20 @@
 """References are known by their type, and what they stand for is not read by accident."""
 
+from hashlib import sha256
+
 import pytest
 from hypothesis import given
 
-from noetl.engine.reference import External, Reference, ReferenceMeta, decode_value, each_value, encode_value
+from noetl.engine.reference import (
+    External,
+    Reference,
+    ReferenceMeta,
+    decode_value,
+    each_value,
+    encode_value,
+    is_same,
+    type_name,
+)
 from noetl.errors import TemplateError
 from noetl.expressions.template import parse
 from tests.engine.generated import as_read, hostile_data
@@ -60,6 +71,47 @@ def test_reading_data_that_is_elsewhere_is_an_error_of_its_own_kind(text: str) -
             read({"ref": REFERENCE, "big": STORED})
         assert caught.value.kind == "data_by_reference"
         assert "resolve" in caught.value.message
+
+
+def test_what_was_written_inside_a_stored_value_since_is_what_is_read() -> None:
+    stored = External(
+        REFERENCE, {"count": 3, "deep": {"x": 1}, "a.b": 5}, {"count": 4, "new": 6, "deep.x": 2, "a.b": 7}
+    )
+    read = {"big": stored}
+    assert parse("{{ big.count }} {{ big.new }}").evaluate(read) == "4 6"
+    assert parse("{{ big['a.b'] }}").evaluate(read) == 5
+    for text in ("{{ big.deep }}", "{{ big.a }}"):
+        with pytest.raises(TemplateError, match="cannot be read here"):
+            parse(text).evaluate(read)
+
+
+def test_a_value_is_the_same_whether_it_is_stored_or_not() -> None:
+    value = {"a": [1, 2]}
+    digest = sha256(encode_value(value)).hexdigest()
+    stored = External(Reference("blob", {}, meta=ReferenceMeta(sha256=digest)), holds="dict")
+    elsewhere = External(Reference("object_store", {"key": "x"}, meta=ReferenceMeta(sha256=digest)))
+    assert is_same(value, {"a": [1, 2]})
+    assert is_same(value, stored)
+    assert is_same(stored, value)
+    assert is_same(stored, elsewhere)
+    assert not is_same(stored, [1])
+    assert not is_same(value, [1])
+
+
+def test_a_stored_value_that_was_written_since_is_the_same_as_itself_only() -> None:
+    value = {"a": 1}
+    meta = ReferenceMeta(sha256=sha256(encode_value(value)).hexdigest())
+    written = External(Reference("blob", {}, meta=meta), patch={"a": 2})
+    assert is_same(written, External(Reference("blob", {}, meta=meta), patch={"a": 2}))
+    assert not is_same(written, value)
+    assert not is_same(value, written)
+    assert not is_same(External(Reference("nats", {})), External(Reference("blob", {})))
+
+
+def test_the_type_of_a_stored_value_is_known() -> None:
+    assert type_name(3) == "int"
+    assert type_name(External(REFERENCE, holds="list")) == "list"
+    assert type_name(External(REFERENCE)) == "data"
 
 
 def test_the_message_says_how_large_the_data_is_and_what_to_do() -> None:

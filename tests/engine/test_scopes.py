@@ -12,6 +12,7 @@ from noetl.engine.size import hydrate, stored_in
 
 REFERENCE = Reference("blob", {})
 EXTERNAL = External(REFERENCE)
+MAPPING = External(REFERENCE, holds="dict")
 
 
 def test_a_patch_changes_a_copy_and_reaches_inside() -> None:
@@ -55,7 +56,8 @@ def test_a_set_sorts_its_targets_by_scope() -> None:
     [
         ("ctx.rows", REFERENCE, "`ctx.rows` receives a reference, so its name must end in `_ref`"),
         ("ctx.rows_ref", 5, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not int"),
-        ("ctx.rows_ref", EXTERNAL, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not External"),
+        ("ctx.rows_ref", EXTERNAL, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not data"),
+        ("ctx.rows_ref", MAPPING, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not dict"),
     ],
 )
 def test_a_reference_and_nothing_else_goes_to_a_name_that_ends_in_ref(target: str, value: object, message: str) -> None:
@@ -79,12 +81,18 @@ def test_null_clears_any_name_and_data_kept_elsewhere_is_data(target: str, value
     [
         (5, "`ctx.a` is int and no mapping"),
         ([1], "`ctx.a` is list and no mapping"),
-        (EXTERNAL, "`ctx.a` is stored outside the log and no mapping"),
+        (EXTERNAL, "`ctx.a` is data and no mapping; write `ctx.a` whole"),
+        (External(REFERENCE, holds="list"), "`ctx.a` is list and no mapping; write `ctx.a` whole"),
+        (MAPPING, "`ctx.a` is stored outside the log and is not read here; write `ctx.a.b` whole"),
     ],
 )
 def test_a_path_does_not_lead_through_what_is_no_mapping(inside: object, message: str) -> None:
     with pytest.raises(BindingFailed, match=message):
         setter({"ctx.a.b.c": 1}, "p", Places())({"ctx": {"a": inside}})
+
+
+def test_a_mapping_kept_elsewhere_takes_new_values_of_its_own_keys() -> None:
+    assert setter({"ctx.a.b.c": 1}, "p", Places())({"ctx": {"a": {"b": MAPPING}}}).ctx == {"a.b.c": 1}
 
 
 @pytest.mark.parametrize("inside", [{}, {"a": None}, {"a": {}}, {"a": {"b": None}}])

@@ -43,6 +43,9 @@ class Store(Stored):
         assert isinstance(found, list)
         return found[index]
 
+    def value(self, stored: External) -> object:
+        return hydrate(stored, self.fetch)
+
 
 class Spilling(Driver):
     """A worker hydrates what it is given and stores what it reports; the server fits what it decides."""
@@ -149,26 +152,67 @@ workflow:
       in: "{{{{ range(9) | list }}}}"
       iterator: n
       spec: {{ mode: parallel, policy: {{ reduce: {{ all: REDUCER }} }} }}
-    tool: {{ kind: python, code: x, set: {{ ctx.all: "{{{{ output.data }}}}" }} }}
+    tool: {{ kind: python, code: x, input: {{ n: "{{{{ iter.n }}}}" }}, set: {{ ctx.all: "{{{{ output.data }}}}" }} }}
     next: {{ arcs: [ {{ step: two }} ] }}
   - step: two
     loop:
       in: "{{{{ range(9) | list }}}}"
       iterator: n
       spec: {{ mode: parallel, policy: {{ reduce: {{ all: REDUCER }} }} }}
-    tool: {{ kind: python, code: x, set: {{ ctx.all: "{{{{ output.data }}}}" }} }}
+    tool: {{ kind: python, code: x, input: {{ n: "{{{{ iter.n }}}}" }}, set: {{ ctx.all: "{{{{ output.data }}}}" }} }}
 """
 
 
-@pytest.mark.parametrize(("reducer", "status"), [("append", "failed"), ("last", "completed")])
-def test_a_reducer_never_goes_on_from_data_that_it_cannot_read(reducer: str, status: str) -> None:
-    driver = Spilling(TWICE.replace("REDUCER", reducer), lambda *_: Output(data="x" * 500))
-    while not driver.state.has_ended:
-        assert driver.step()
-    assert driver.state.status == status
-    if driver.state.error is not None:
-        assert driver.state.error.kind == "ctx_conflict"
-        assert "`ctx.all` held data stored outside the log before the loop" in driver.state.error.message
+@pytest.mark.parametrize(
+    ("reducer", "pad", "result"),
+    [
+        ("append", 500, [{"n": number % 9, "pad": "x" * 500} for number in range(18)]),
+        ("append", 5_000, [{"n": number % 9, "pad": "x" * 5_000} for number in range(18)]),
+        ("merge", 5_000, {"n": 8, "pad": "x" * 5_000}),
+        ("last", 5_000, {"n": 8, "pad": "x" * 5_000}),
+    ],
+)
+def test_a_reducer_goes_on_from_data_that_is_stored_elsewhere(reducer: str, pad: int, result: object) -> None:
+    def tool(_name: str, _fields: object, given: Mapping[str, object]) -> Output:
+        return Output(data={"n": given["n"], "pad": "x" * pad})
+
+    driver = Spilling(TWICE.replace("REDUCER", reducer), tool).run()
+    assert driver.state.status == "completed", driver.state.error
+    assert isinstance(driver.state.ctx["all"], External)
+    assert hydrate(driver.state.ctx["all"], driver.store.fetch) == result
+    assert max(driver.sizes) <= PAYLOAD_BYTES_MIN
+
+
+def test_a_reducer_that_needs_a_mapping_is_told_what_was_stored_elsewhere() -> None:
+    text = TWICE.replace("all: REDUCER", "other: append", 1).replace("REDUCER", "merge")
+    text = text.replace("mode: parallel", "mode: sequential", 1)
+    answers = iter([[1] * 9_000] * 9)
+    driver = Spilling(text, lambda *_: Output(data=next(answers, {}))).run()
+    assert driver.state.error is not None
+    assert driver.state.error.kind == "ctx_conflict"
+    assert "`ctx.all` held list before the loop, where `merge` needs a mapping" in driver.state.error.message
+
+
+def test_equal_values_do_not_clash_though_only_some_are_stored_elsewhere() -> None:
+    text = f"""{playbooks.HEAD}
+workflow:
+  - step: one
+    loop: {{ in: [1, 2, 3], iterator: n, spec: {{ mode: parallel }} }}
+    tool:
+      kind: python
+      code: x
+      input: {{ n: "{{{{ iter.n }}}}" }}
+      set: {{ ctx.same: "{{{{ output.data.same }}}}", iter.rest: "{{{{ output.data.rest }}}}" }}
+"""
+
+    def tool(_name: str, _fields: object, given: Mapping[str, object]) -> Output:
+        rest = "y" * (2_400 if given["n"] == 2 else 0)
+        return Output(data={"same": "x" * 2_500, "rest": rest})
+
+    driver = Spilling(text, tool).run()
+    assert driver.state.status == "completed", driver.state.error
+    writes = [fact.ctx["same"] for fact in driver.facts if isinstance(fact, e.IterationDone)]
+    assert [isinstance(value, External) for value in writes] == [False, True, False]
 
 
 REFS = f"""{playbooks.HEAD}

@@ -33,7 +33,7 @@ from noetl.engine.program import Program
 from noetl.engine.reports import taken
 from noetl.engine.routing import route
 from noetl.engine.state import Arrive, Begin, Pending, Route, State, Tend
-from noetl.engine.view import Collections, IterationView, LoopView, RunView, StateView
+from noetl.engine.view import IterationView, LoopView, RunView, StateView, Stored
 
 DEPTH_MAX = 32
 """The deepest chain of child executions."""
@@ -44,13 +44,13 @@ UNWORKED_STEPS_MAX = 1_000
 
 
 class Surroundings(msgspec.Struct, frozen=True):
-    """What a decision needs from outside: the time of the command, and collections kept elsewhere.
+    """What a decision needs from outside: the time of the command, and values kept outside the log.
 
     `fit` sees every fact before it is applied and keeps it small; a `size.Spill` does that.
     """
 
     now: float
-    collections: Collections
+    stored: Stored
     fit: Callable[[e.Fact], e.Fact] | None = None
 
 
@@ -131,9 +131,9 @@ def _proceed(program: Program, state: StateView, item: Pending, around: Surround
         case Begin() if run.loop is not None:
             return []
         case Begin():
-            return begin(program, state, run, around.collections)
+            return begin(program, state, run, around.stored)
         case Tend():
-            return tend(program, state, run, item.path, around.collections)
+            return tend(program, state, run, item.path, around.stored)
         case _:
             assert_never(item)
 

