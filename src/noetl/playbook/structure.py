@@ -308,9 +308,10 @@ class _Checker:
         self.object(node, self.vocabulary.tasks[known] if known is not None else self.vocabulary.any_task)
 
     def misspelt_kind(self, node: Mapping) -> None:
-        """Without its kind a task may have any key; only one that was meant as `kind` is known to be wrong."""
+        """Without its kind a task may have any key; only one that was meant as `kind`, or as sugar, is known wrong."""
         for entry in node.entries:
-            if closest(entry.key.text, ("kind",)) is not None and entry.key.text not in self.vocabulary.task_words:
+            key = entry.key.text
+            if key not in self.vocabulary.task_words and closest(key, ("kind", *SUGAR)) is not None:
                 self.findings.append(UnknownKey(entry.key, self.vocabulary.any_task, node))
 
     def keychain_entry(self, node: Mapping) -> None:

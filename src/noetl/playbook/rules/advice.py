@@ -24,6 +24,7 @@ ADVICE_MAX = 500
 
 DEPTH_MAX = 4
 CLIMB_MAX = 2
+SHORT = 3
 
 SYNONYMS = {
     "id": ("step", "name"),
@@ -122,13 +123,18 @@ def advice(document: Document) -> dict[int, Advice]:
 
 def meant(document: Document) -> frozenset[tuple[int, str]]:
     """Pairs of a mapping's identity and a key that it lacks only because another word stands for it."""
+    return frozenset(document.once(stand_ins))
+
+
+def stand_ins(document: Document) -> dict[tuple[int, str], UnknownKey]:
+    """The unknown keys by what they stand for: a mapping's identity and the key that it lacks."""
     known = document.once(advice)
-    pairs: set[tuple[int, str]] = set()
+    found: dict[tuple[int, str], UnknownKey] = {}
     for finding in document.findings:
-        found = known.get(id(finding.key)) if isinstance(finding, UnknownKey) else None
-        if found is not None and isinstance(finding, UnknownKey):
-            pairs |= {(id(finding.parent), word) for word in (found.word, found.under) if word is not None}
-    return frozenset(pairs)
+        its = known.get(id(finding.key)) if isinstance(finding, UnknownKey) else None
+        if its is not None and isinstance(finding, UnknownKey):
+            found |= {(id(finding.parent), word): finding for word in (its.word, its.under) if word is not None}
+    return found
 
 
 def _advise(finding: UnknownKey, places: "_Places") -> Advice:
@@ -137,7 +143,10 @@ def _advise(finding: UnknownKey, places: "_Places") -> Advice:
         return Advice(under="step", hint=f"write `- step: {shorten(key)}` and the step's keys below it")
     if key in HINTS:
         return Advice(hint=HINTS[key])
-    free = [word for word in finding.shape.words if parent.get(word) is None]
+    words = finding.shape.words
+    if finding.shape is places.any_task:
+        words = [*words, *SUGAR]
+    free = [word for word in words if parent.get(word) is None]
     synonym = next((word for word in SYNONYMS.get(key.lower(), ()) if word in free), None)
     if synonym is not None:
         return Advice(word=synonym)
@@ -148,8 +157,14 @@ def _advise(finding: UnknownKey, places: "_Places") -> Advice:
     )
     if moved is not None:
         return moved
-    near = closest(key, free)
+    near = closest(key, free) or _doubled(key, free)
     return Advice(word=near, is_near=True) if near is not None else NONE
+
+
+def _doubled(key: str, words: list[str]) -> str | None:
+    """A short word with a letter too many, `too`: nothing else that is possible here comes as near."""
+    cuts = {key[:at] + key[at + 1 :] for at in range(len(key))} if len(key) == SHORT else set()
+    return next((word for word in words if word in cuts), None)
 
 
 def _is_labelled_step(finding: UnknownKey) -> bool:
@@ -165,6 +180,7 @@ class _Places:
         self._children: dict[int, list[tuple[str, Shape]]] = {}
         self._parents: dict[int, Shape] = {}
         self._vocabulary = vocabulary
+        self.any_task = vocabulary.any_task
         self._visit()
 
     def _visit(self) -> None:

@@ -21,6 +21,9 @@ class WrittenRule(msgspec.Struct, frozen=True):
         return self.rules.field.name == "before"
 
 
+CONDITIONS = frozenset({"when", "else", "expr"})
+
+
 def rule_lists(document: Document) -> list[RuleList]:
     return document.once(_rule_lists)
 
@@ -28,6 +31,15 @@ def rule_lists(document: Document) -> list[RuleList]:
 def task_rules(document: Document) -> list[WrittenRule]:
     """Every rule of every task policy."""
     return document.once(_task_rules)
+
+
+def unconditional(document: Document) -> list[Mapping]:
+    """Rules and branches with neither a `when` nor an `else`."""
+    return document.once(_unconditional)
+
+
+def _unconditional(document: Document) -> list[Mapping]:
+    return [item for rules in rule_lists(document) for item in items(rules) if not item.keys() & CONDITIONS]
 
 
 def _rule_lists(document: Document) -> list[RuleList]:

@@ -9,10 +9,11 @@ from noetl.playbook.rules.rule import Rule
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    loops = document.once(known_names).loops
+    known = document.once(known_names)
     for use in document.notes.sets:
-        if use.target.startswith("iter.") and not use.place.in_loop:
-            yield _report(use, use.place.frame.title in loops)
+        title = use.place.frame.title
+        if use.target.startswith("iter.") and not use.place.in_loop and title not in known.unclear_loops:
+            yield _report(use, title in known.loops)
 
 
 def _report(use: SetUse, has_loop: bool) -> Diagnostic:

@@ -28,7 +28,9 @@ from noetl.playbook.net.findings import (
     UnroutedFailures,
     WorstCase,
 )
-from noetl.playbook.rules.written import owners
+from noetl.playbook.rules.closed_values import impossible_values
+from noetl.playbook.rules.conditions import unconditional
+from noetl.playbook.rules.written import owners, title
 from noetl.playbook.source.nodes import Mapping
 from noetl.playbook.structure import Finding, InertWord, MissingKey, OldWord, RuleList, UnknownKey
 
@@ -94,7 +96,7 @@ def _doubtful(document: Document) -> frozenset[int]:
     broken = {id(part) for part in owners(document) if not _is_sound(part, names)}
     if playbook.entry_step not in names or len(names) < len(playbook.workflow):
         broken.add(id(playbook))
-    return frozenset(broken.union(_around(document)))
+    return frozenset(broken.union(_around(document), _misled(document)))
 
 
 def _is_sound(part: Step | Block, names: set[str]) -> bool:
@@ -113,11 +115,17 @@ def _around(document: Document) -> Iterator[int]:
     placed = sorted((document.node(part).start, id(part)) for part in owners(document))
     starts = [start for start, _ in placed]
     areas = [node for node in map(document.root.get, ("workflow", "workbook")) if node is not None]
-    for finding in document.findings:
-        start = _mistake(finding)
+    mistakes = (*map(_mistake, document.findings), *(item.start for item in unconditional(document)))
+    for start in mistakes:
         if start is not None and any(area.start <= start < area.end for area in areas):
             position = bisect_right(starts, start)
             yield placed[position - 1][1] if position else id(document.playbook)
+
+
+def _misled(document: Document) -> Iterator[int]:
+    """The parts with a condition that asks for what never occurs: one of the values is misspelt."""
+    titles = {use.use.place.frame.title for use in document.once(impossible_values)}
+    return (id(part) for part in owners(document) if title(part) in titles)
 
 
 def _mistake(finding: Finding) -> int | None:

@@ -6,7 +6,7 @@ from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.policies import ADMIT, ADMIT_RULE, ELSE, TASK_POLICY, THEN
 from noetl.playbook.grammar.root import API_VERSION, PLAYBOOK
-from noetl.playbook.grammar.tasks import CHOICE_BRANCH
+from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR
 from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.conditions import items, rule_lists
 from noetl.playbook.rules.rule import Rule
@@ -30,7 +30,8 @@ def check(document: Document) -> Iterator[Diagnostic]:
     told = document.once(meant)
     answered = _answered(document)
     for parent, shape, field in (*_missing(document), *_bodiless(document)):
-        if id(parent) not in answered and (id(parent), field.name) not in told:
+        names = {field.name, *SUGAR} if field.name == "kind" else {field.name}
+        if id(parent) not in answered and not told & {(id(parent), name) for name in names}:
             yield _report(document, parent, shape, field)
 
 

@@ -10,7 +10,9 @@ from noetl.expressions.template import NameUse
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document, Place, TemplateUse
 from noetl.playbook.model import Loop, Step
-from noetl.playbook.rules.written import owners, title
+from noetl.playbook.rules.advice import meant, stand_ins
+from noetl.playbook.rules.written import owners, title, unclear_names, unclear_tasks
+from noetl.playbook.source import nodes as source
 from noetl.playbook.source.positions import replace_in_scalar
 
 
@@ -30,6 +32,8 @@ class Sense(StrEnum):
     """A declared workload key by its bare name."""
     FOREIGN = "foreign"
     """A task or an iterator of this playbook that is not known here."""
+    UNCLEAR = "unclear"
+    """What a mistake elsewhere may hide, of which that place is told."""
     UNDEFINED = "undefined"
 
 
@@ -62,13 +66,18 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Known(msgspec.Struct, frozen=True):
-    """The names of a playbook. Of several owners of one name the first is kept; `loops` are the titles with one."""
+    """The names of a playbook. Of several owners of one name the first is kept; `loops` are the titles with one.
+
+    `unclear` are names that only a misspelt key keeps from being known; `unclear_loops` titles whose loop it keeps.
+    """
 
     steps: frozenset[str]
     workload: frozenset[str]
     tasks: Mapping[str, Owner]
     iterators: Mapping[str, Owner]
     loops: frozenset[str]
+    unclear: frozenset[str]
+    unclear_loops: frozenset[str]
 
 
 def known_names(document: Document) -> Known:
@@ -84,7 +93,27 @@ def known_names(document: Document) -> Known:
             loops.add(owner.title)
             iterators.setdefault(level.iterator, owner)
     steps = frozenset(step.name for step in playbook.workflow)
-    return Known(steps, frozenset(playbook.workload), tasks, iterators, frozenset(loops))
+    return Known(
+        steps=steps,
+        workload=frozenset(playbook.workload),
+        tasks=tasks,
+        iterators=iterators,
+        loops=frozenset(loops),
+        unclear=unclear_names(document) | unclear_tasks(document) | _unclear_workload(document),
+        unclear_loops=_unclear_loops(document),
+    )
+
+
+def _unclear_workload(document: Document) -> frozenset[str]:
+    """The keys of a `workload` that is misspelt."""
+    finding = document.once(stand_ins).get((id(document.root), "workload"))
+    value = finding.parent.get(finding.key.text) if finding is not None else None
+    return frozenset(value.keys()) if isinstance(value, source.Mapping) else frozenset()
+
+
+def _unclear_loops(document: Document) -> frozenset[str]:
+    told = document.once(meant)
+    return frozenset(title(part) for part in owners(document) if (id(document.node(part)), "loop") in told)
 
 
 def read_names(document: Document) -> Mapping[Sense, Sequence[Reading]]:
@@ -142,9 +171,10 @@ def _sense(root: str, use: TemplateUse, known: Known, seen: frozenset[str], task
     """`tasks` are those of the pipeline."""
     if root == "keychain":
         return Sense.ENTRY if root in seen else Sense.SECRET
-    if root in SCOPE_WORDS:
-        return Sense.HIDDEN
     place, site = use.place, use.site
+    has_unclear_loop = place.frame.title in known.unclear_loops
+    if root in SCOPE_WORDS:
+        return Sense.UNCLEAR if root == "iter" and has_unclear_loop else Sense.HIDDEN
     if site.sees_tasks and root in tasks:
         return Sense.TASK
     if site.sees_steps and root in known.steps:
@@ -154,4 +184,7 @@ def _sense(root: str, use: TemplateUse, known: Known, seen: frozenset[str], task
     if root in known.workload:
         return Sense.WORKLOAD
     is_elsewhere = root in tasks or root in known.tasks or root in known.iterators
-    return Sense.FOREIGN if is_elsewhere or root in known.steps else Sense.UNDEFINED
+    if is_elsewhere or root in known.steps:
+        return Sense.FOREIGN
+    is_unclear = root in known.unclear or has_unclear_loop or "" in place.iterators
+    return Sense.UNCLEAR if is_unclear else Sense.UNDEFINED

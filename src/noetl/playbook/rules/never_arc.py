@@ -17,7 +17,7 @@ _REASONS = {
     NeverReason.NO_SUCCESS: ("the step never succeeds", "its pipeline fails in every case, or repeats until it does"),
     NeverReason.NO_FAILURE: ("the step cannot fail", "it has no task; remove the arc"),
     NeverReason.CONTRADICTION: (
-        "its `when` contradicts itself, or compares with a value that does not occur",
+        "its `when` contradicts itself",
         _VALUES,
     ),
 }

@@ -6,10 +6,14 @@ from noetl.expressions.template import is_template
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, SetUse
 from noetl.playbook.model import Block, Loop, LoopMode, Reducer, Step
+from noetl.playbook.reading import entries, mapping
+from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.writes import looped, writes_in
 from noetl.playbook.rules.written import title
 from noetl.playbook.source.nodes import Scalar
+
+EVERY = "*"
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
@@ -17,10 +21,22 @@ def check(document: Document) -> Iterator[Diagnostic]:
         levels = [level for level in _levels(owner) if level.mode is LoopMode.PARALLEL]
         if not levels:
             continue
+        reduced = {id(level): _reduced(document, level) for level in levels}
         for path, uses in writes_in(document, owner).items():
-            open_levels = [level for level in levels if path not in level.reduce and f"ctx.{path}" not in level.reduce]
+            open_levels = [level for level in levels if not reduced[id(level)] & {path, f"ctx.{path}", EVERY}]
             if open_levels and not _always_the_same(uses):
                 yield _report(owner, path, min(uses, key=_start), open_levels[0])
+
+
+def _reduced(document: Document, level: Loop) -> frozenset[str]:
+    """The keys of `reduce`, whatever reducer they name; every key, where `reduce` itself is misspelt or misplaced."""
+    node = document.node(level)
+    spec = mapping(node, "spec")
+    policy = mapping(spec, "policy")
+    told = document.once(meant)
+    if told & {(id(node), "spec"), (id(spec), "policy"), (id(policy), "reduce")}:
+        return frozenset({EVERY})
+    return frozenset(entry.key.text for entry in entries(policy, "reduce"))
 
 
 def _start(use: SetUse) -> int:

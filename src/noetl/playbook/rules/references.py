@@ -57,7 +57,7 @@ def judge_expression(node: Expression, names: Names) -> Verdict:
         case Const(value=value):
             return Verdict.UNKNOWN if value is None else Verdict.DATA
         case Path() | Attribute() | Item():
-            return _judge_path(_path(node), names)
+            return _judge_path(dotted_path(node), names)
         case Choice(then=then, otherwise=otherwise):
             parts = (then,) if otherwise is None else (then, otherwise)
             return _agreed(judge_expression(part, names) for part in parts)
@@ -87,7 +87,7 @@ def _judge_path(path: tuple[str, ...] | None, names: Names) -> Verdict:
     return Verdict.DATA if is_part and last != "ref" and not last.endswith("_ref") else Verdict.UNKNOWN
 
 
-def _path(node: Expression) -> tuple[str, ...] | None:
+def dotted_path(node: Expression) -> tuple[str, ...] | None:
     """The dotted name, where the expression is one and no key in it is computed."""
     names: list[str] = []
     while not isinstance(node, Path):

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.rules.advice import meant
-from noetl.playbook.rules.conditions import items, rule_lists
+from noetl.playbook.rules.conditions import CONDITIONS, items, rule_lists
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import head
-
-CONDITIONS = frozenset({"when", "else", "expr"})
 
 
 def check(document: Document) -> Iterator[Diagnostic]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.reading import entries
+from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling, correct
 from noetl.playbook.rules.written import written_tasks
@@ -12,7 +13,8 @@ from noetl.playbook.source.nodes import Scalar, Sequence
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    if isinstance(document.root.get("workbook"), Sequence):
+    is_misspelt = (id(document.root), "workbook") in document.once(meant)
+    if is_misspelt or isinstance(document.root.get("workbook"), Sequence):
         return
     names = [entry.key.text for entry in entries(document.root, "workbook")]
     known, spelling = set(names), Spelling(names)

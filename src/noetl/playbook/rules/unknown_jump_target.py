@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Directive, Then
+from noetl.playbook.rules.names import known_names
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling, correct, respell
 from noetl.playbook.rules.written import WrittenTask, pipelines, title
@@ -12,10 +13,10 @@ from noetl.playbook.source.nodes import Scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    homes = _homes(document)
+    homes, unclear = _homes(document), document.once(known_names).unclear
     for tasks in document.once(pipelines):
         names = [task.task.name for task in tasks]
-        known, spelling, sugar = set(names), Spelling(names), _sugar(tasks)
+        known, spelling, sugar = unclear.union(names), Spelling(names), _sugar(tasks)
         for task, then in _jumps(tasks):
             target = document.node(then).get("to")
             if isinstance(target, Scalar) and target.text not in known:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Loop, LoopMode, Step
-from noetl.playbook.reading import entries, mapping
+from noetl.playbook.reading import child, entries, mapping
+from noetl.playbook.rules.advice import meant
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import Spelling, correct, respell
 from noetl.playbook.rules.writes import looped, task_writes, writes_in
@@ -23,7 +24,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 def _check(document: Document, owner: Step | Block, level: Loop) -> Iterator[Diagnostic]:
     policy = mapping(mapping(document.node(level), "spec"), "policy")
-    if level.mode is LoopMode.SEQUENTIAL:
+    if level.mode is LoopMode.SEQUENTIAL and not _is_misspelt(document, level):
         key = policy.key("reduce") if policy is not None else None
         assert key is not None
         message = f'`reduce` has no effect: the loop over "{level.iterator}" in {title(owner)} is sequential'
@@ -34,6 +35,16 @@ def _check(document: Document, owner: Step | Block, level: Loop) -> Iterator[Dia
     if unwritten:
         spelling = Spelling(sorted(written))
         yield from (_report(key, owner, spelling) for key in unwritten)
+
+
+def _is_misspelt(document: Document, level: Loop) -> bool:
+    """Whether a mode is written that could not be read."""
+    node = document.node(level)
+    spec = mapping(node, "spec")
+    written = (child(spec, "mode"), child(mapping(spec, "policy"), "mode"))
+    told = document.once(meant)
+    is_unread = any(isinstance(mode, Scalar) and mode.text not in set(LoopMode) for mode in written)
+    return is_unread or bool(told & {(id(node), "spec"), (id(spec), "mode")})
 
 
 def _paths(document: Document, owner: Step | Block) -> set[str]:

@@ -67,6 +67,13 @@ def unclear_names(document: Document) -> frozenset[str]:
     return frozenset(values | {entry.key.text for entry in entries if isinstance(entry.value, Mapping)})
 
 
+def unclear_tasks(document: Document) -> frozenset[str]:
+    """The same of tasks: a text in one without a name, or a key with nothing behind it."""
+    nodes = [task.node for tasks in document.once(pipelines) for task in tasks if task.name is None]
+    scalars = [(entry.key, entry.value) for node in nodes for entry in node.entries if isinstance(entry.value, Scalar)]
+    return frozenset(key.text if value.value is None else value.text for key, value in scalars)
+
+
 def _written(document: Document, owner: Step | Block, task: Task, labels: dict[int, Scalar]) -> WrittenTask:
     node = document.node(task)
     name = labels.get(id(node)) or node.get("name")

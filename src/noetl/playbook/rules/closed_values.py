@@ -1,0 +1,90 @@
+"""Comparisons of a status or an event's name with a word that is none of the few that occur."""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from noetl.expressions.sites import SCOPE_WORDS, Site
+from noetl.expressions.syntax import Compare, Const, Expression, ListOf
+from noetl.playbook.document import Document, TemplateUse
+from noetl.playbook.rules.names import known_names
+from noetl.playbook.rules.references import dotted_path
+
+OUTPUT_STATUS = ("ok", "error")
+EVENT_STATUS = ("success", "error")
+EVENT_NAMES = ("step.done", "loop.done", "step.failed")
+
+FIRST_NAME, FIRST_STATUS = "workflow.started", "in_progress"
+"""The event of the first step, which no arc sees."""
+
+AFTER_STEP = frozenset((Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARGS))
+
+_MIRRORED = frozenset(("==", "!="))
+_MEMBERSHIP = frozenset(("in", "not in"))
+
+Path = tuple[str, ...]
+
+
+class ImpossibleValue(msgspec.Struct, frozen=True):
+    """`path` is never `value`, but always one of `options`. `start` and `end` enclose the word between its quotes."""
+
+    use: TemplateUse
+    path: Path
+    value: str
+    options: Sequence[str]
+    start: int
+    end: int
+
+
+def impossible_values(document: Document) -> list[ImpossibleValue]:
+    steps = document.once(known_names).steps
+    return [found for use in document.notes.templates if _is_suspect(use.template.text) for found in _in(use, steps)]
+
+
+def _is_suspect(text: str) -> bool:
+    """Whether it is worth a closer look, which costs more."""
+    return ("status" in text or "event" in text) and ("'" in text or '"' in text)
+
+
+def _in(use: TemplateUse, steps: frozenset[str]) -> Iterator[ImpossibleValue]:
+    for path, const in _comparisons(use.template.expression):
+        options = _options(use, path, steps)
+        if options and isinstance(const.value, str) and const.value not in options:
+            yield ImpossibleValue(use, path, const.value, options, const.start + 1, const.end - 1)
+
+
+def _comparisons(expression: Expression | None) -> Iterator[tuple[Path, Const]]:
+    waiting = [expression] if expression is not None else []
+    for node in waiting:
+        waiting.extend(node.inside())
+        if isinstance(node, Compare):
+            lefts = (node.first, *(right for _, right in node.rest))
+            for left, (operator, right) in zip(lefts, node.rest, strict=False):
+                yield from _sides(left, operator, right)
+
+
+def _sides(left: Expression, operator: str, right: Expression) -> Iterator[tuple[Path, Const]]:
+    if operator in _MIRRORED and isinstance(left, Const):
+        left, right = right, left
+    path = dotted_path(left)
+    if path is None:
+        return
+    if operator in _MIRRORED and isinstance(right, Const):
+        yield path, right
+    elif operator in _MEMBERSHIP and isinstance(right, ListOf):
+        yield from ((path, item) for item in right.items if isinstance(item, Const))
+
+
+def _options(use: TemplateUse, path: Path, steps: frozenset[str]) -> Sequence[str]:
+    is_first = use.site not in AFTER_STEP
+    match path:
+        case ("event", "name"):
+            return (*EVENT_NAMES, FIRST_NAME) if is_first else EVENT_NAMES
+        case ("event", "status"):
+            return (*EVENT_STATUS, FIRST_STATUS) if is_first else EVENT_STATUS
+        case ("output" | "outcome", "status"):
+            return OUTPUT_STATUS
+        case (root, "status") if root not in SCOPE_WORDS and (root in steps or root in use.place.frame.tasks):
+            return OUTPUT_STATUS
+        case _:
+            return ()
