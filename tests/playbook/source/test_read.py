@@ -10,7 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.playbook.diagnostics import Span
+from noetl.playbook.source.bounds import ANCHORS_MAX
 from noetl.playbook.source.edits import apply_edits
+from noetl.playbook.source.encoding import WIDE_FILE_BYTES_MAX
+from noetl.playbook.source.feeding import VALUE_BYTES_MAX
 from noetl.playbook.source.read import (
     DEPTH_MAX,
     FILE_BYTES_MAX,
@@ -24,7 +27,6 @@ from noetl.playbook.source.read import (
     Style,
     read_source,
 )
-from noetl.playbook.source.tree import ANCHORS_MAX
 from tests.playbook.trees import BOOK, mutated_books, nodes_of, plain_data, read, root_of, scalars_of
 
 
@@ -279,7 +281,25 @@ def test_tiny_values_in_many_collections_are_bounded() -> None:
     for text in ("a: [" + "[[[[x]]]]," * 500_000, "a:\n" + "- - - - - []\n" * 500_000):
         problem = only_problem(text)
         assert problem.kind == "size"
-        assert "values up to here" in problem.message
+        assert "values up to here, and about" in problem.message
+
+
+def test_values_that_become_tiny_later_are_bounded() -> None:
+    wide, tight = "- {a: 'some words and more', b: 'other words'}\n", "- {a: [x], b: [y]}\n"
+    problem = only_problem("a:\n" + wide * 9_000 + tight * 60_000)
+    assert problem.kind == "size"
+    assert 9_000 < problem.span.line < 25_000
+
+
+def test_what_aliases_repeat_counts_with_the_values_behind_them() -> None:
+    repeated = f"a: &a [{'x, ' * 9_000}]\nb: [{'*a, ' * 10}]\nc:\n"
+    problem = only_problem(repeated + f"- [{'x, ' * 20}]\n" * 2_000)
+    assert problem.kind == "size"
+    assert "values up to here; expected at most" in problem.message
+
+
+def test_a_stretch_of_tiny_values_is_no_reason_to_refuse_a_small_file() -> None:
+    assert problems_of("a:\n" + "- {a: [x], b: [y]}\n" * 9_000 + "- some more words\n" * 1_000) == []
 
 
 def test_a_large_playbook_is_read() -> None:
@@ -305,6 +325,60 @@ def test_a_file_has_a_bounded_size(data: bytes | str) -> None:
     problem = only_problem(data)
     assert problem.kind == "size"
     assert f"{FILE_BYTES_MAX:,}" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("before", "part", "place"),
+    [
+        ("a: 1\nb: ", "word ", (2, 4)),
+        ("a: 1\nb: '", "word ", (2, 4)),
+        ("a: 1\n", "# note\n", (2, 1)),
+        ("", "long_key", (1, 1)),
+    ],
+)
+def test_what_does_not_end_is_not_read_on(before: str, part: str, place: tuple[int, int]) -> None:
+    problem = only_problem(before + part * (VALUE_BYTES_MAX // len(part) + 50_000))
+    assert problem.kind == "size"
+    assert f"{VALUE_BYTES_MAX:,} bytes follow without the end of a value" in problem.message
+    assert (problem.span.line, problem.span.column) == place
+
+
+def test_a_long_file_of_short_values_is_read() -> None:
+    assert problems_of("a:\n" + f"- {'word ' * 500}\n" * 2_500) == []
+
+
+def test_a_file_with_characters_that_take_more_memory_has_a_smaller_bound() -> None:
+    head = "a: 1\n# \U0001f600"
+    assert problems_of(head.ljust(WIDE_FILE_BYTES_MAX - 3, "x")) == []
+    problem = only_problem(head.ljust(WIDE_FILE_BYTES_MAX, "x"))
+    assert problem.kind == "size"
+    assert "such as an emoji, on line 2" in problem.message
+    assert f"{WIDE_FILE_BYTES_MAX:,}" in problem.message
+
+
+def test_of_a_file_that_is_too_large_only_the_beginning_is_kept() -> None:
+    source, _ = read_source(b"a: b\n" * FILE_BYTES_MAX, "book.yaml")
+    assert source.text.startswith("a: b\n")
+    assert len(source.text) < 100_000
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("a: b\nc: d\n".encode("utf-16-le"), "looks like UTF-16"),
+        ("a: b\nc: d\n".encode("utf-16-be"), "looks like UTF-16"),
+        ("key: \u6328\u62f6\u6328\u62f6\u6328\u62f6\n".encode("utf-16-le"), "looks like UTF-16"),
+        ("a: b\nc: d\n".encode("utf-32-le"), "looks like UTF-32"),
+        ("a: b\nc: d\n".encode("utf-32-be"), "looks like UTF-32"),
+        (b"\0\0\0\0", "a NUL character"),
+        (b"\0", "a NUL character"),
+        (b"a: some text\0\0\0 and more\n", "a NUL character"),
+    ],
+)
+def test_a_wider_encoding_is_recognised_without_its_mark(data: bytes, message: str) -> None:
+    source, [problem] = read_source(data, "book.yaml")
+    assert message in problem.message
+    assert source.text == ("" if "UTF" in message else data.decode())
 
 
 @pytest.mark.parametrize(

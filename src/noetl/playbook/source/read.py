@@ -7,7 +7,9 @@ import yaml
 from yaml._yaml import CParser
 
 from noetl.playbook.diagnostics import Span
+from noetl.playbook.source.bounds import DEPTH_MAX, NODES_MAX, PROBLEMS_MAX, SCALAR_CHARS_MAX
 from noetl.playbook.source.encoding import FILE_BYTES_MAX, decode, readable
+from noetl.playbook.source.feeding import Feed
 from noetl.playbook.source.lines import Lines
 from noetl.playbook.source.nodes import (
     Entry,
@@ -21,7 +23,7 @@ from noetl.playbook.source.nodes import (
     Style,
 )
 from noetl.playbook.source.syntax import explain_syntax
-from noetl.playbook.source.tree import DEPTH_MAX, NODES_MAX, PROBLEMS_MAX, SCALAR_CHARS_MAX, TreeBuilder
+from noetl.playbook.source.tree import TreeBuilder
 
 __all__ = [
     "DEPTH_MAX",
@@ -48,7 +50,7 @@ def read_source(data: bytes | str, name: str) -> tuple[Source, list[SourceProble
     try:
         encoded, text = decode(data)
     except Refused as refused:
-        text = readable(data)
+        text = readable(data, refused.problem)
         return Source(text, name, None, False, Lines(text)), [refused.problem]
     lines = Lines(text)
     builder = TreeBuilder(text, lines)
@@ -63,7 +65,7 @@ def _fill(builder: TreeBuilder, encoded: bytes) -> tuple[bool, Node | None]:
     """Whether the text was read to its end, and the root."""
     try:
         _check_directives(builder)
-        builder.feed(CParser(encoded).get_event)
+        builder.feed(CParser(Feed(encoded, builder)).get_event)
     except Refused as refused:
         builder.problems.append(refused.problem)
         return False, builder.close()

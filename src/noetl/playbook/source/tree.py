@@ -8,28 +8,27 @@ import msgspec
 import yaml
 
 from noetl.playbook.diagnostics import Edit
+from noetl.playbook.source.bounds import (
+    ANCHORS_MAX,
+    COLLECTION_NODES_MAX,
+    DEPTH_MAX,
+    PROBLEMS_MAX,
+    SCALAR_CHARS_MAX,
+    WINDOW_NODES,
+    nodes_beyond,
+    nodes_to_come_beyond,
+)
 from noetl.playbook.source.failures import parts_of
 from noetl.playbook.source.lines import BYTE_ORDER_MARK, Lines
 from noetl.playbook.source.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style, is_merge
 from noetl.playbook.source.scalars import quote, resolve_plain
 from noetl.playbook.source.unquoted import TEMPLATE_MESSAGE, quote_hint
 
-DEPTH_MAX = 64
-ANCHORS_MAX = 10_000
-SCALAR_CHARS_MAX = 1_000_000
-NODES_MAX = 1_000_000
-# Besides the total, nodes may not be packed tighter than real playbooks are: a file that is one huge list
-# of tiny values is refused after a fraction of a second instead of filling the memory first.
-NODES_FREE = 100_000
-BYTES_PER_NODE_MIN = 8
-COLLECTION_NODES_MAX = 40_000
-"""Looked at once, when a file has as many nodes: if a fourth of them stand in one collection, it is no playbook."""
-PROBLEMS_MAX = 100
-
 _STYLES = {"": Style.PLAIN, "'": Style.SINGLE, '"': Style.DOUBLE, "|": Style.LITERAL, ">": Style.FOLDED}
 _BLANK = re.compile("(?:[ \t\r\n\x85\u2028\u2029]++|#[^\r\n\x85\u2028\u2029]*+)*+")
 _PROPERTY = re.compile("!<[^>]*>|[^ \t\r\n\x85\u2028\u2029,\\[\\]{}]*+")
 _PLAIN = Style.PLAIN  # looking a member up in its enum costs more than the rest of the comparison
+_SEPARATORS = re.compile(r"[\s:,?-]*+")
 _SHOWN_CHARS_MAX = 40
 
 
@@ -107,8 +106,9 @@ class TreeBuilder:
         self._frame = _Frame(start=0, flow=False, mapping=False, before=0)
         self._stack: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
-        self._nodes = 0
-        self._nodes_max = COLLECTION_NODES_MAX
+        self.values = 0
+        self._values_max = WINDOW_NODES
+        self._window = (0, 0)
         self._end = self._shift
         self._documents = 0
         self._in_template = False
@@ -129,6 +129,13 @@ class TreeBuilder:
             handler = handlers.get(type(event))
             if handler is not None:
                 handler(event)
+
+    def endless(self, bytes_max: int) -> Refused:
+        """What to say when nothing that the parser could tell of has ended for so long."""
+        start = _end_of(_SEPARATORS, self.text, self._end, len(self.text))
+        message = f"{bytes_max:,} bytes follow without the end of a value"
+        hint = f"a text has at most {SCALAR_CHARS_MAX:,} characters; look for a quote that is not closed"
+        return self._refused("size", message, start, start + 1, hint)
 
     def opening(self) -> int | None:
         """The offset of the innermost bracket that is still open."""
@@ -156,8 +163,8 @@ class TreeBuilder:
         style = _STYLES[event.style]
         start = event.start_mark.index + self._shift
         self._end = end = event.end_mark.index + self._shift
-        self._nodes += 1
-        if self._nodes > self._nodes_max:
+        self.values += 1
+        if self.values > self._values_max:
             self._check_nodes(start)
         if len(text) > SCALAR_CHARS_MAX:
             raise self._long_scalar(start, len(text))
@@ -189,14 +196,14 @@ class TreeBuilder:
             raise self._deep(start)
         if event.anchor is not None or event.tag is not None:
             start = self._after_properties(event, start, len(self.text))
-        frame = _Frame(start=start, flow=event.flow_style, mapping=mapping, before=self._nodes)
+        frame = _Frame(start=start, flow=event.flow_style, mapping=mapping, before=self.values)
         if event.anchor is not None:
             frame.anchor = event.anchor
             self._anchor(event.anchor, _Anchored(None, 0, 0), start)
         self._stack.append(self._frame)
         self._frame = frame
-        self._nodes += 1
-        if self._nodes > self._nodes_max:
+        self.values += 1
+        if self.values > self._values_max:
             self._check_nodes(start)
         return frame
 
@@ -212,7 +219,7 @@ class TreeBuilder:
         parent.height = max(parent.height, frame.height + 1)
         node = self._finished(frame, max(end, frame.start))
         if frame.anchor is not None:
-            size = self._nodes - frame.before
+            size = self.values - frame.before
             self._anchors[frame.anchor] = _Anchored(node, size, frame.height)
         self._add(node, end)
 
@@ -250,8 +257,8 @@ class TreeBuilder:
             raise self._refused("alias", f"alias *{event.anchor} contains itself", start, end, hint)
         if len(self._stack) + anchored.height > DEPTH_MAX:
             raise self._deep(start)
-        self._nodes += anchored.size + 1
-        if self._nodes > self._nodes_max:
+        self.values += anchored.size + 1
+        if self.values > self._values_max:
             self._check_nodes(start, alias=event.anchor)
         node = anchored.node
         frame = self._frame
@@ -345,18 +352,24 @@ class TreeBuilder:
             raise self._refused(kind, rest, end, end, "correct those above first")
 
     def _check_nodes(self, offset: int, alias: str | None = None) -> None:
+        if self._window == (0, 0):
+            self._check_widest(offset)
+        found = nodes_beyond(self.values, offset)
+        if found is not None and alias is not None:
+            message = f"expanded, the alias *{alias} makes {found}"
+            raise self._refused("alias", message, offset, offset + 1 + len(alias), "repeat less by alias")
+        if found is None and alias is None:
+            found = nodes_to_come_beyond(self._window, self.values, offset, len(self.text))
+        if found is not None:
+            raise self._refused("size", found, offset, offset + 1, "move large data out of the playbook")
+        self._window = (self.values, offset)
+        self._values_max = self.values + WINDOW_NODES
+
+    def _check_widest(self, offset: int) -> None:
         widest = max(len(frame.items) + len(frame.index or ()) for frame in (*self._stack, self._frame))
-        if widest > COLLECTION_NODES_MAX // 4 and self._nodes_max == COLLECTION_NODES_MAX:
-            found = f"a collection of more than {COLLECTION_NODES_MAX // 4:,} values"
+        if widest > COLLECTION_NODES_MAX:
+            found = f"a collection of more than {COLLECTION_NODES_MAX:,} values"
             raise self._refused("size", found, offset, offset + 1, "move large data out of the playbook")
-        self._nodes_max = min(NODES_FREE + offset // BYTES_PER_NODE_MIN, NODES_MAX)
-        if self._nodes <= self._nodes_max:
-            return
-        found = f"{self._nodes:,} values up to here; expected at most {self._nodes_max:,}"
-        if alias is None:
-            raise self._refused("size", found, offset, offset + 1, "move large data out of the playbook")
-        message = f"expanded, the alias *{alias} makes {found}"
-        raise self._refused("alias", message, offset, offset + 1 + len(alias), "repeat less by alias")
 
     def _long_scalar(self, start: int, found: int) -> Refused:
         message = f"a text of {found:,} characters; expected at most {SCALAR_CHARS_MAX:,}"
