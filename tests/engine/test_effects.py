@@ -228,10 +228,72 @@ def test_the_iterations_of_the_innermost_loops_are_work() -> None:
     assert fx.EndWork("s#1", (0,)) in found
 
 
+def offers(text: str) -> list[fx.OfferWork]:
+    driver = run(text)
+    found = [effect for fact in driver.facts for effect in fx.effects(driver.program, driver.state, fact, 0.0)]
+    return [effect for effect in found if isinstance(effect, fx.OfferWork)]
+
+
+PLAIN = "- { name: a, kind: noop }"
+OWN = "- { name: b, kind: noop, spec: { pool: own } }"
+
+
+@pytest.mark.parametrize(
+    ("head", "step", "tasks", "pool"),
+    [
+        ("", "", PLAIN, None),
+        ("executor: { spec: { pool: big } }", "", PLAIN, "big"),
+        ("executor: { spec: { pool: big } }", "spec: { pool: gpu }", PLAIN, "gpu"),
+        ("executor: { spec: { noop: { pool: idle } } }", "", PLAIN, "idle"),
+        ("", "", OWN, "own"),
+        ("", "", f"{PLAIN}\n{OWN}", "own"),
+        ("", "spec: { pool: gpu }", f"{PLAIN}\n{OWN}", "gpu"),
+    ],
+)
+def test_work_names_the_pool_that_should_run_it(head: str, step: str, tasks: str, pool: str | None) -> None:
+    assert offers(pipeline(tasks, step=step, head=head)) == [fx.OfferWork("s#1", pool=pool)]
+
+
+LOCAL = ", policy: { exec: local }"
+SPREAD = ", policy: { exec: distributed }"
+
+
+@pytest.mark.parametrize(
+    ("profile", "outer", "inner", "local"),
+    [
+        ("", "", "", None),
+        ("", SPREAD, SPREAD, None),
+        ("", LOCAL, "", ()),
+        ("", LOCAL, LOCAL, ()),
+        ("", "", LOCAL, (0,)),
+        ("", SPREAD, LOCAL, (0,)),
+        ("", LOCAL, SPREAD, None),
+        ("executor: { profile: local }", "", "", ()),
+        ("executor: { profile: local }", SPREAD, "", None),
+        ("executor: { profile: local }", SPREAD, LOCAL, (0,)),
+        ("executor: { profile: distributed }", "", LOCAL, (0,)),
+    ],
+)
+def test_work_of_a_loop_says_which_loop_stays_on_one_worker(
+    profile: str, outer: str, inner: str, local: e.Path | None
+) -> None:
+    step = f"""
+    loop:
+      in: "{{{{ [[1, 2]] }}}}"
+      iterator: row
+      spec: {{ mode: sequential {outer} }}
+      loop: {{ in: "{{{{ iter.row }}}}", iterator: cell, spec: {{ mode: sequential, pool: gpu {inner} }} }}
+    """
+    expected = fx.OfferWork("s#1", (0,), 2, 1, pool="gpu", local=local)
+    assert offers(pipeline("- { name: a, kind: noop }", step=step, head=profile)) == [expected]
+
+
 def test_a_wait_that_is_over_is_work_again() -> None:
     driver = Driver(pipeline(LATER), Answers(a=fails()))
     over = e.TaskWaiting("s#1", (), "s#1.a/2", is_over=True)
     assert fx.effects(driver.program, driver.state, over, 0.0) == [fx.OfferWork("s#1")]
+    pooled = Driver(pipeline(LATER, step="spec: { pool: gpu }"), Answers(a=fails()))
+    assert fx.effects(pooled.program, pooled.state, over, 0.0) == [fx.OfferWork("s#1", pool="gpu")]
 
 
 def test_a_parked_iteration_that_the_server_ends_takes_its_timers_and_its_child_with_it() -> None:

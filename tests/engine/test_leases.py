@@ -109,13 +109,15 @@ def test_what_may_have_killed_a_worker_goes_out_alone_so_that_nothing_else_is_bl
 
 def test_only_the_given_indexes_of_new_work_go_out() -> None:
     assert leases.offered(9, 2) == Work(9, 2)
+    assert leases.offered(9, 2, pool="gpu", local=(1,)) == Work(9, 2, pool="gpu", local=(1,))
+    assert leases.offered(9, 2, [0], pool="gpu", local=(1,)) == Work(9, 2, 9, ((0, 1),), pool="gpu", local=(1,))
     work = leases.offered(9, 2, [7, 1, 3, 2])
     assert work == Work(9, 2, 9, ((1, 4), (7, 8)))
     assert leases.offered(9, 2, ()) == Work(9, 2, 9)
 
 
 def test_work_that_stays_on_one_worker_goes_to_no_other_while_that_one_holds_a_lease() -> None:
-    work, _ = claimed(leases.offered(9, 5, is_local=True), 1, indexes_max=2)
+    work, _ = claimed(leases.offered(9, 5, local=()), 1, indexes_max=2)
     assert leases.claim(work, worker="v", epoch=2, now=0, lease_s=60, slots=1, indexes_max=2) is None
     work, second = claimed(work, 2, indexes_max=2)
     assert (second.next, second.stop) == (2, 4)
@@ -162,6 +164,15 @@ def test_a_holder_that_gives_work_back_is_not_blamed() -> None:
     work = leases.release(started(work, 1, 0), 1)
     assert (work.returned, work.deliveries) == (((0, 3),), {})
     assert leases.release(work, 1) is work
+
+
+def test_a_holder_that_has_started_all_it_was_given_gives_back_only_what_runs() -> None:
+    work, _ = claimed(Work(3, slots=3), 1, slots=3)
+    ended = leases.end(started(work, 1, 0, 1, 2), 1, 1)
+    assert ended is not None
+    running = leases.end(ended, 1, 2)
+    assert running is not None
+    assert leases.release(running, 1).returned == ((0, 1),)
 
 
 def test_what_has_not_started_can_be_taken_back_while_the_rest_runs_on() -> None:

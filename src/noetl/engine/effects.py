@@ -14,12 +14,14 @@ from noetl.engine.names import entity_id, step_of
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.program import Program
 from noetl.engine.view import LoopView, RunView, StateView
+from noetl.playbook.model import Placement
 
 
 class OfferWork(msgspec.Struct, frozen=True):
     """A pipeline to run; or, with a `count`, the iterations of a loop, of which `slots` may run at once.
 
-    With `indexes` only those are left to run: a rerun keeps the others.
+    With `indexes` only those are left to run: a rerun keeps the others. Where there is a `pool`, only its workers may
+    run it. `local` is the path of the loop around it that stays on one worker.
     """
 
     step_run_id: str
@@ -27,6 +29,8 @@ class OfferWork(msgspec.Struct, frozen=True):
     count: int | None = None
     slots: int = 1
     indexes: tuple[int, ...] | None = None
+    pool: str | None = None
+    local: e.Path | None = None
 
 
 class EndWork(msgspec.Struct, frozen=True):
@@ -93,7 +97,7 @@ def effects(program: Program, state: StateView, fact: e.Fact, now: float) -> lis
         case e.LoopStarted():
             return _loop_started(program, fact)
         case e.TaskWaiting():
-            return _waiting(state, fact)
+            return _waiting(program, state, fact)
         case e.StepFailed():
             return [*_over(fact.step_run_id, ()), *(CancelChild(child) for child in fact.children)]
         case e.StepDone():
@@ -116,7 +120,7 @@ def _scheduled(program: Program, fact: e.StepScheduled) -> list[Effect]:
     ready = program.steps[fact.step]
     found: list[Effect] = []
     if ready.step.tool and not ready.levels:
-        found.append(OfferWork(fact.step_run_id))
+        found.append(OfferWork(fact.step_run_id, pool=_pool(program, fact.step)))
     if fact.deadline_at is not None:
         expire = ExpireStep(fact.step_run_id, "deadline")
         found.append(SetTimer(f"{fact.step_run_id}:deadline", fact.deadline_at, expire))
@@ -131,11 +135,28 @@ def _started(program: Program, fact: e.StepStarted, now: float) -> list[Effect]:
 
 
 def _loop_started(program: Program, fact: e.LoopStarted) -> list[Effect]:
-    levels = program.steps[step_of(fact.step_run_id)].levels
-    if len(fact.path) + 1 < len(levels) or fact.count == 0:
+    step = step_of(fact.step_run_id)
+    if len(fact.path) + 1 < len(program.steps[step].levels) or fact.count == 0:
         return []
     indexes = tuple(fact.kept.ended.gaps(fact.count)) if fact.kept is not None else None
-    return [OfferWork(fact.step_run_id, fact.path, fact.count, fact.max_in_flight, indexes)]
+    pool, local = _pool(program, step), _local(program, step, fact.path)
+    return [OfferWork(fact.step_run_id, fact.path, fact.count, fact.max_in_flight, indexes, pool, local)]
+
+
+def _pool(program: Program, step: str) -> str | None:
+    """A pipeline runs on one worker: the first of its tasks whose layered spec names a pool decides."""
+    pools = (task.spec.get("pool") for task in program.pipeline(step).tasks)
+    return next((pool for pool in pools if isinstance(pool, str)), None)
+
+
+def _local(program: Program, step: str, path: e.Path) -> e.Path | None:
+    """Of the loops around these iterations the outermost that is to stay, with all inside it, on one worker."""
+    placement, since = program.playbook.executor.profile, 0
+    for depth, level in enumerate(program.steps[step].levels):
+        own = level.loop.placement or placement
+        since = since if own is placement else depth
+        placement = own
+    return path[:since] if placement is Placement.LOCAL else None
 
 
 def _iteration_failed(program: Program, state: StateView, fact: e.IterationFailed) -> list[Effect]:
@@ -159,9 +180,9 @@ def _stopping(program: Program, run: RunView, loop: LoopView) -> Iterator[StopWo
             yield from _stopping(program, run, iteration.loop)
 
 
-def _waiting(state: StateView, fact: e.TaskWaiting) -> list[Effect]:
+def _waiting(program: Program, state: StateView, fact: e.TaskWaiting) -> list[Effect]:
     if fact.is_over:
-        return [OfferWork(fact.step_run_id, fact.path)]
+        return [OfferWork(fact.step_run_id, fact.path, pool=_pool(program, step_of(fact.step_run_id)))]
     found: list[Effect] = []
     end = EndWait(fact.step_run_id, fact.path, fact.task_run_id)
     if fact.due_at is not None:

@@ -10,6 +10,8 @@ from operator import itemgetter
 
 import msgspec
 
+from noetl.engine.events import Path
+
 DELIVERIES_MAX = 5
 """Work that was handed out this often and never reported is poison."""
 
@@ -38,7 +40,8 @@ class Work(msgspec.Struct, frozen=True):
     """`next` is the first index never handed out; `returned` came back without an end and go out first, in order.
 
     A pipeline without a loop is work with one index. `deliveries` counts only what came back.
-    Work that `is_local` stays on one worker: no other gets a lease while that one holds some.
+    Only workers of the `pool` may have it, where there is one. `local` is the path of the loop that stays on one
+    worker: no other gets a lease on any of its work while that one holds some.
     """
 
     count: int
@@ -48,7 +51,8 @@ class Work(msgspec.Struct, frozen=True):
     leases: tuple[Lease, ...] = ()
     parked: frozenset[int] = frozenset()
     deliveries: Mapping[int, int] = {}
-    is_local: bool = False
+    pool: str | None = None
+    local: Path | None = None
 
     @property
     def free_slots(self) -> int:
@@ -58,11 +62,18 @@ class Work(msgspec.Struct, frozen=True):
         return next((lease for lease in self.leases if lease.epoch == epoch), None)
 
 
-def offered(count: int, slots: int, indexes: Iterable[int] | None = None, *, is_local: bool = False) -> Work:
+def offered(
+    count: int,
+    slots: int,
+    indexes: Iterable[int] | None = None,
+    *,
+    pool: str | None = None,
+    local: Path | None = None,
+) -> Work:
     """New work: all indexes, or only those."""
     if indexes is None:
-        return Work(count, slots, is_local=is_local)
-    return Work(count, slots, count, _ranges(indexes), is_local=is_local)
+        return Work(count, slots, pool=pool, local=local)
+    return Work(count, slots, count, _ranges(indexes), pool=pool, local=local)
 
 
 def claim(
@@ -70,7 +81,7 @@ def claim(
 ) -> tuple[Work, Lease] | None:
     """A lease on the next indexes, or None where nothing is free for that worker."""
     granted = min(slots, work.free_slots)
-    if granted < 1 or (work.is_local and any(lease.worker != worker for lease in work.leases)):
+    if granted < 1 or (work.local is not None and is_held_by_other(work, worker)):
         return None
     first, stop = _next_out(work, indexes_max)
     if first >= stop:
@@ -80,6 +91,10 @@ def claim(
     if work.returned:
         return _replace(work, returned=_minus(work.returned, (first, stop)), leases=leases), lease
     return _replace(work, next=stop, leases=leases), lease
+
+
+def is_held_by_other(work: Work, worker: str) -> bool:
+    return any(lease.worker != worker for lease in work.leases)
 
 
 def renew(work: Work, epoch: int, *, now: float, lease_s: float) -> Work | None:

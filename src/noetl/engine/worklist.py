@@ -3,7 +3,7 @@
 Stores load the rows, let these functions change them and write back what changed, all in the append's transaction.
 """
 
-from collections.abc import MutableMapping
+from collections.abc import Collection, Mapping, MutableMapping
 from typing import assert_never
 
 import msgspec
@@ -48,6 +48,17 @@ def advance(rows: MutableMapping[Row, Work], progress: Progress, now: float) -> 
     return True
 
 
+def may_claim(rows: Mapping[Row, Work], row: Row, worker: str, pools: Collection[str]) -> bool:
+    """Whether a worker of these pools may have of a row; not while another holds some of a loop that stays on one."""
+    work = rows[row]
+    if work.pool is not None and work.pool not in pools:
+        return False
+    if work.local is None:
+        return True
+    beside = (other for (run, _), other in rows.items() if run == row[0] and other.local == work.local)
+    return not any(leases.is_held_by_other(other, worker) for other in beside)
+
+
 def carry_out(rows: MutableMapping[Row, Work], effect: WorkEffect) -> tuple[Lease, ...]:
     """Changes the rows by an effect. The answer is the leases that are over without a report of their holder."""
     match effect:
@@ -76,13 +87,15 @@ def _offer(rows: MutableMapping[Row, Work], effect: OfferWork) -> None:
     """New work, or work that waited and can go on."""
     run, path = effect.step_run_id, effect.path
     if effect.count is not None:
-        rows[run, path] = leases.offered(effect.count, effect.slots, effect.indexes)
+        rows[run, path] = leases.offered(
+            effect.count, effect.slots, effect.indexes, pool=effect.pool, local=effect.local
+        )
     elif path:
         _change(rows, (run, path[:-1]), path[-1])
     elif (run, ()) in rows:
         _change(rows, (run, ()), 0)
     else:
-        rows[run, ()] = Work(1, 1)
+        rows[run, ()] = leases.offered(1, 1, pool=effect.pool)
 
 
 def _change(rows: MutableMapping[Row, Work], row: Row, woken: int) -> None:

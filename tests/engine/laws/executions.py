@@ -104,7 +104,7 @@ class Execution:
     def _offer(self, effect: OfferWork) -> None:
         row = (effect.step_run_id, effect.path)
         if effect.count is not None:
-            self.work[row] = leases.offered(effect.count, effect.slots, effect.indexes)
+            self.work[row] = leases.offered(effect.count, effect.slots, effect.indexes, local=effect.local)
         elif effect.path:
             outer = (effect.step_run_id, effect.path[:-1])
             self.work[outer] = leases.wake(self.work[outer], effect.path[-1])
