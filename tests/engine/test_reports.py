@@ -6,9 +6,8 @@ import msgspec
 import pytest
 
 from noetl.engine import events as e
-from noetl.engine.commands import Rejection, Report, Reported
+from noetl.engine.commands import Rejection, Report, Reported, RequestExecution
 from noetl.engine.output import Output
-from noetl.engine.reports import CHILDREN_MAX
 from noetl.playbook.model import Directive
 from tests.engine.driver import Driver, as_json, fails
 from tests.engine.logs import only
@@ -252,11 +251,26 @@ def test_a_task_that_waits_for_a_child_has_no_end_before_the_answer() -> None:
     assert refused(driver, e.StepStarted("s#1"), started(), waiting, done(1))
 
 
+def test_children_are_numbered_by_the_server_whatever_a_worker_says() -> None:
+    driver = Driver(CALL, playbooks={"child": CALL.replace("playbook, path: child", "noop")})
+    driver.state.children = 6
+    said = e.TaskWaiting("s#1", (), "s#1.a/1", child=e.Child("x.s#1.a/1", "child", {"n": 1}, number=99))
+    assert not refused(driver, e.StepStarted("s#1"), started(), said)
+    taken = e.TaskWaiting("s#1", (), "s#1.a/1", child=e.Child("x.s#1.a/1", "child", {"n": 1}, number=7))
+    assert driver.facts[-1] == taken
+    assert driver.state.children == 7
+
+
 def test_an_execution_may_start_only_so_many_children() -> None:
-    driver = Driver(CALL)
-    driver.state.children = CHILDREN_MAX
+    parent = e.Parent("p", "s#1", (), "s#1.call/1", 1, share=5)
+    driver = Driver(CALL, request=("x", RequestExecution("demo", "", parent=parent)))
+    driver.state.children = 5
     while driver.step():
         pass
+    refusal = next(fact.output for fact in driver.facts if isinstance(fact, e.TaskWaiting) and fact.is_over)
+    assert refusal is not None
+    assert refusal.error is not None
+    assert refusal.error.message == "this execution may start 5 child executions and has started all of them"
     assert only(driver.facts, "task") == (
         "task.started s#1.a/1\n"
         "task.waiting s#1.a/1\n"

@@ -9,6 +9,7 @@ import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.commands import EndWait, ExpireStep, RequestExecution
+from noetl.engine.descendants import child_share
 from noetl.engine.loops import is_stopping
 from noetl.engine.names import entity_id, step_of
 from noetl.engine.output import Error, Output, Status
@@ -188,13 +189,17 @@ def _waiting(program: Program, state: StateView, fact: e.TaskWaiting) -> list[Ef
     if fact.due_at is not None:
         found.append(SetTimer(f"{entity_id(fact.step_run_id, fact.path)}:wait", fact.due_at, end))
     if fact.child is not None:
-        depth = state.parent.depth + 1 if state.parent is not None else 1
-        parent = e.Parent(
-            state.execution_id, fact.step_run_id, fact.path, fact.task_run_id, depth, fact.child.return_step
-        )
-        child = fact.child
-        found.append(StartChild(child.execution_id, child.path, child.version, child.workload, parent))
+        found.append(_start_child(state, fact, fact.child))
     return found
+
+
+def _start_child(state: StateView, fact: e.TaskWaiting, child: e.Child) -> StartChild:
+    depth = state.parent.depth + 1 if state.parent is not None else 1
+    share = child_share(state, child.number)
+    parent = e.Parent(
+        state.execution_id, fact.step_run_id, fact.path, fact.task_run_id, depth, child.return_step, share
+    )
+    return StartChild(child.execution_id, child.path, child.version, child.workload, parent)
 
 
 def _finished(state: StateView, fact: e.WorkflowFinished) -> list[Effect]:

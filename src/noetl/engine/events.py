@@ -23,7 +23,10 @@ class Body(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Parent(msgspec.Struct, frozen=True):
-    """The task run that started a child execution, how deep the child stands, and which step's output it wants."""
+    """The task run that started a child execution, how deep the child stands, and which step's output it wants.
+
+    `share` is how many children the child may start.
+    """
 
     execution_id: str
     step_run_id: str
@@ -31,6 +34,7 @@ class Parent(msgspec.Struct, frozen=True):
     task_run_id: str
     depth: int
     return_step: str | None = None
+    share: int = 0
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -252,11 +256,14 @@ class TaskDone(Body, frozen=True):
 
 
 class Child(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`number` counts the children of an execution; the server gives it."""
+
     execution_id: str
     path: str
     workload: object = {}
     version: str | None = None
     return_step: str | None = None
+    number: int = 1
 
 
 class TaskWaiting(Body, frozen=True):

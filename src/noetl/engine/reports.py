@@ -5,9 +5,12 @@ The report is played through on cursors, which never change in place, so that a 
 
 from collections.abc import Sequence
 
+import msgspec
+
 from noetl.engine import events as e
 from noetl.engine.commands import Rejection, Reported
 from noetl.engine.cursor import Cursor, Frame, WorkerFact, apply, frame_of, start
+from noetl.engine.descendants import children_max
 from noetl.engine.following import follows
 from noetl.engine.loops import is_stopping, loop_under
 from noetl.engine.output import failed
@@ -16,9 +19,6 @@ from noetl.engine.program import Program
 from noetl.engine.view import LoopView, RunView, StateView
 from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import LoopMode
-
-CHILDREN_MAX = 100_000
-"""The most child executions that one execution may start. With the bound on depth it bounds the whole tree."""
 
 
 def taken(program: Program, state: StateView, run: RunView, facts: Sequence[Reported]) -> list[e.Fact] | Rejection:
@@ -168,11 +168,15 @@ class _Play:
     def waiting(self, place: _Place, fact: e.TaskWaiting) -> None:
         """The pipeline is parked; but a child too many never starts, and its call has failed at once."""
         place.is_parked = True
-        if fact.child is None or self.children < CHILDREN_MAX:
-            self.children += fact.child is not None
+        if fact.child is None:
             self.move(place, fact)
             return
-        message = f"an execution may start {CHILDREN_MAX} child executions"
+        if self.children < children_max(self.state):
+            self.children += 1
+            child = msgspec.structs.replace(fact.child, number=self.children)
+            self.move(place, msgspec.structs.replace(fact, child=child))
+            return
+        message = f"this execution may start {children_max(self.state)} child executions and has started all of them"
         self.move(place, e.TaskWaiting(fact.step_run_id, fact.path, fact.task_run_id))
         refusal = failed("budget_exceeded", message)
         self.move(place, e.TaskWaiting(fact.step_run_id, fact.path, fact.task_run_id, is_over=True, output=refusal))
