@@ -29,7 +29,8 @@ from noetl.playbook.model import Dialect, Directive
 
 WorkerFact = TaskStarted | TaskDone | TaskWaiting | IterationStarted | IterationDone | IterationFailed
 
-_OK, _SKIP, _RETRY, _FAIL = Status.OK, Directive.SKIP, Directive.RETRY, Directive.FAIL
+_OK, _V10 = Status.OK, Dialect.V10
+_SKIP, _RETRY, _FAIL = Directive.SKIP, Directive.RETRY, Directive.FAIL
 """In Python 3.11 a member of an enumeration takes longer to look up than a record to make."""
 
 
@@ -132,7 +133,7 @@ def iteration_scope(iterator: str, item: object, index: int, count: int, parent:
 
 
 def task_started(cursor: Cursor, fact: TaskStarted) -> Cursor:
-    frame = _patched(_frame(cursor.top), fact.patch)
+    frame = _patched(cursor.frames[-1], fact.patch)
     number = frame.runs.get(fact.task, 0) + 1
     moved = msgspec.structs.replace(
         frame,
@@ -156,7 +157,7 @@ def _entered(call: Call, task_run_id: str) -> Frame | Turn:
 
 def task_done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor:
     depth = _depth_of(cursor, fact)
-    after = _after(_patched(_frame(cursor.frames[depth]), fact.patch), fact, dialect, kind)
+    after = _after(_patched(cursor.frames[depth], fact.patch), fact, dialect, kind)
     spent = cursor.task_runs if fact.ran else cursor.task_runs + 1
     return Cursor((*cursor.frames[:depth], after), spent, overlaid(cursor.ctx, fact.patch.ctx))
 
@@ -189,7 +190,7 @@ def kept(output: Output) -> dict[str, object]:
 
 
 def _data(output: Output, dialect: Dialect, kind: str) -> object:
-    return result(output, kind) if dialect is Dialect.V10 else output.data
+    return result(output, kind) if dialect is _V10 else output.data
 
 
 def _end(frame: Frame, fact: TaskDone, *, keeps: bool) -> Output:
@@ -199,7 +200,8 @@ def _end(frame: Frame, fact: TaskDone, *, keeps: bool) -> Output:
     return frame.output or NOTHING
 
 
-def _patched(frame: Frame, patch: Patch) -> Frame:
+def _patched(frame: Frame | Turn, patch: Patch) -> Frame:
+    assert isinstance(frame, Frame)
     if not patch.step and not patch.iter:
         return frame
     return msgspec.structs.replace(frame, step=patched(frame.step, patch.step), iter=overlaid(frame.iter, patch.iter))
@@ -207,7 +209,8 @@ def _patched(frame: Frame, patch: Patch) -> Frame:
 
 def task_waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
     """A wait begins or is over. The child stays known until its output has been settled."""
-    frame = _frame(cursor.top)
+    frame = cursor.top
+    assert isinstance(frame, Frame)
     if fact.is_over:
         moved = msgspec.structs.replace(frame, wait="", not_before=None, arrived=fact.output)
     else:
@@ -264,11 +267,6 @@ def _depth_of(cursor: Cursor, fact: TaskDone) -> int:
 def is_over(turn: Turn) -> bool:
     """Whether a looped block has no further iteration: all have run, or one has failed."""
     return turn.failure is not None or turn.index >= len(turn.loop.items)
-
-
-def _frame(frame: Frame | Turn) -> Frame:
-    assert isinstance(frame, Frame)
-    return frame
 
 
 def _turn(frame: Frame | Turn) -> Turn:

@@ -236,31 +236,28 @@ def _loop_done(state: State, fact: e.LoopDone) -> Sequence[Pending]:
 
 def _task_started(state: State, fact: e.TaskStarted) -> Sequence[Pending]:
     holder = holder_at(state.runs[fact.step_run_id], fact.path)
-    _move(holder, fact.path, cursors.task_started(_standing(holder), fact))
+    assert holder.cursor is not None
+    _move(holder, fact.path, cursors.task_started(holder.cursor, fact))
     return ()
 
 
 def _task_done(program: Program, state: State, fact: e.TaskDone) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
     holder = holder_at(run, fact.path)
-    before = _standing(holder)
-    kind = kind_of(program, run.step, before, fact)
-    _move(holder, fact.path, cursors.task_done(before, fact, program.playbook.dialect, kind))
+    assert holder.cursor is not None
+    kind = kind_of(program, run.step, holder.cursor, fact)
+    _move(holder, fact.path, cursors.task_done(holder.cursor, fact, program.playbook.dialect, kind))
     return ()
 
 
 def _task_waiting(state: State, fact: e.TaskWaiting) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
     holder = holder_at(run, fact.path)
-    _move(holder, fact.path, cursors.task_waiting(_standing(holder), fact))
+    assert holder.cursor is not None
+    _move(holder, fact.path, cursors.task_waiting(holder.cursor, fact))
     holder.is_parked = not fact.is_over
     state.children += fact.child is not None
     return (Tend(run.id, ()),) if fact.path and holder.is_parked else ()
-
-
-def _standing(holder: StepRun | Iteration) -> cursors.Cursor:
-    assert holder.cursor is not None
-    return holder.cursor
 
 
 def _move(holder: StepRun | Iteration, path: e.Path, cursor: cursors.Cursor) -> None:
@@ -279,7 +276,7 @@ def holder_at(run: StepRun, path: e.Path) -> StepRun | Iteration:
 
 def loop_at(run: StepRun, path: e.Path) -> LoopRun:
     """The loop whose iterations are numbered under `path`."""
-    loop = holder_at(run, path).loop
+    loop = holder_at(run, path).loop if path else run.loop
     assert loop is not None
     return loop
 
@@ -290,7 +287,8 @@ def _iteration_started(program: Program, state: State, fact: e.IterationStarted)
         return _block_iteration(program, run, fact)
     loop = loop_at(run, fact.path[:-1])
     index = fact.path[-1]
-    loop.next = loop.ended.first_gap(max(loop.next, index + 1))
+    if index >= loop.next:
+        loop.next = loop.ended.first_gap(index + 1)
     if loop.level + 1 < len(program.steps[run.step].levels):
         loop.live[index] = Iteration()
         return (Tend(run.id, loop.path),)

@@ -122,6 +122,8 @@ def part_of(
     part = Gathered(data)
     if reduced:
         part.reduced = {path: own_copy(value) for path, value in reduced.items()}
+    if not writes:
+        return part
     for path, value in _folded(writes).items():
         reducer = reducers.get(path)
         if reducer is None:
@@ -171,7 +173,8 @@ def _join(left: Gathered, right: Gathered, reducers: Mapping[str, Reducer]) -> N
         left.data = None
     else:
         left.data.extend(right.data)
-    left.clash = _earlier(left.clash, right.clash)
+    if right.clash is not None:
+        left.clash = _earlier(left.clash, right.clash)
     for path, write in right.writes.items():
         _write(left, path, write)
     for path, value in right.reduced.items():

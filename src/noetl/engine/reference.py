@@ -116,10 +116,9 @@ def decode_value(data: bytes) -> object:
     return revive(found) if has_mark(data) else found
 
 
-def has_mark(data: bytes | msgspec.Raw) -> bool:
+def has_mark(data: bytes) -> bool:
     """Whether JSON may hold references or escaped keys, so that it must be revived."""
-    found = bytes(data)
-    return _SIGN[0] in found and _SIGN in found  # a byte as a number is found ten times faster than as text
+    return _SIGN[0] in data and _SIGN in data  # a byte given as a number is found ten times faster
 
 
 def revive(data: object) -> object:

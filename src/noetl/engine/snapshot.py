@@ -24,6 +24,6 @@ def decode_snapshot(data: bytes) -> State | None:
     sealed = _sealed.decode(data)
     if sealed.version != STATE_VERSION:
         return None
-    if not has_mark(sealed.state):
+    if not has_mark(data):
         return _state.decode(sealed.state)
     return msgspec.convert(revive(msgspec.json.decode(sealed.state)), State, str_keys=True)
