@@ -14,6 +14,7 @@ import msgspec
 from noetl.engine import cursor as cursors
 from noetl.engine import effects as fx
 from noetl.engine import events as e
+from noetl.engine import view
 from noetl.engine.binding import Places
 from noetl.engine.codec import decode, encode
 from noetl.engine.commands import CancelExecution, Command, EndWait, Rejection, Report, Reported, RequestExecution
@@ -24,7 +25,7 @@ from noetl.engine.loops import ctx_at, is_stopping, loop_under, scratch_at
 from noetl.engine.output import Output, failed
 from noetl.engine.pipeline import Await, Bound, Finished, Record, Run, bind, call_child, next_move, settle, wait
 from noetl.engine.program import Program
-from noetl.engine.reference import External, Reference
+from noetl.engine.reference import External, Reference, encode_value
 from noetl.engine.state import LoopRun, State, StepRun, empty
 from noetl.engine.workerside import Given
 from noetl.playbook.compile import compile_playbook
@@ -58,8 +59,8 @@ class Stored:
     def element(self, stored: External | Reference, index: int) -> object:
         return self.lists[self.name(stored)][index]
 
-    def value(self, stored: External) -> object:
-        return self.lists[self.name(stored)]
+    def fetch(self, reference: Reference) -> bytes:
+        return encode_value(self.lists[self.name(reference)])
 
     def name(self, stored: External | Reference) -> str:
         reference = stored.reference if isinstance(stored, External) else stored
@@ -81,7 +82,7 @@ class Driver:
         workload: Mapping[str, object] | None = None,
         *,
         playbooks: Mapping[str, str] | None = None,
-        stored: Stored | None = None,
+        stored: view.Stored | None = None,
         seed: int | None = None,
         clock: Clock | None = None,
         request: tuple[str, RequestExecution] | None = None,
@@ -92,7 +93,7 @@ class Driver:
         self.program = Program(self.playbook, Places("playbook.yaml", compilation.source_map()))
         self.tool = tool
         self.playbooks = playbooks or {}
-        self.stored = stored or Stored()
+        self.stored: view.Stored = stored or Stored()
         self.chance = Random(seed) if seed is not None else None
         self.clock = clock or Clock()
         name, command = request or ("x", RequestExecution(self.playbook.metadata.path, "", workload or {}))

@@ -12,50 +12,24 @@ from noetl.engine.envelope import stamp
 from noetl.engine.kept import kept_outputs
 from noetl.engine.output import Output
 from noetl.engine.pipeline import Run, next_move, settle
-from noetl.engine.reference import External, Reference, decode_value
-from noetl.engine.size import PAYLOAD_BYTES_MIN, Blob, Spill, fit, hydrate, recorded, store
+from noetl.engine.reference import External, Reference
+from noetl.engine.size import PAYLOAD_BYTES_MIN, Spill, fit, hydrate, recorded, store
 from noetl.engine.state import StepRun
 from noetl.engine.workerside import Given
 from tests.engine import playbooks
-from tests.engine.driver import Driver, Stored
-
-
-class Store(Stored):
-    """Blobs by their digest, and the lists among them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.blobs: dict[str, bytes] = {}
-
-    def fetch(self, reference: Reference) -> bytes:
-        return self.blobs[str(reference.locator["sha256"])]
-
-    def items(self, stored: External | Reference) -> object:
-        reference = stored.reference if isinstance(stored, External) else stored
-        return hydrate(decode_value(self.fetch(reference)), self.fetch)
-
-    def length(self, stored: External | Reference) -> int | None:
-        found = self.items(stored)
-        return len(found) if isinstance(found, list) else None
-
-    def element(self, stored: External | Reference, index: int) -> object:
-        found = self.items(stored)
-        assert isinstance(found, list)
-        return found[index]
-
-    def value(self, stored: External) -> object:
-        return hydrate(stored, self.fetch)
+from tests.engine.driver import Driver
+from tests.engine.stores import Blobs
 
 
 class Spilling(Driver):
     """A worker hydrates what it is given and stores what it reports; the server fits what it decides."""
 
-    store: Store
+    store: Blobs
     sizes: list[int]
 
     def send(self, command: Command) -> Rejection | None:
         if not hasattr(self, "store"):
-            self.store = Store()
+            self.store = Blobs()
             self.stored = self.store
             self.sizes = []
         if isinstance(command, Report):
@@ -63,18 +37,15 @@ class Spilling(Driver):
         spill = Spill(PAYLOAD_BYTES_MIN, kept_outputs(self.playbook).steps)
         answer = transact(self.program, self.state, command, Surroundings(self.now, self.store, spill))
         assert not isinstance(answer, Rejection), answer
-        self.keep(*spill.blobs.values())
+        self.store.keep(*spill.blobs.values())
         self.sizes += [len(payload) for payload in spill.payloads]
         name, after = self.state.execution_id, len(self.events)
         self.events += stamp(answer, execution_id=name, after=after, timestamp=self.now, parent=None)
         return None
 
-    def keep(self, *blobs: Blob) -> None:
-        self.store.blobs |= {blob.sha256: blob.data for blob in blobs}
-
     def small(self, fact: e.Fact) -> e.Fact:
         fitted = fit(fact, PAYLOAD_BYTES_MIN)
-        self.keep(*fitted.blobs)
+        self.store.keep(*fitted.blobs)
         return fitted.fact
 
     def given(self, run: StepRun, path: e.Path) -> Given:
@@ -215,6 +186,48 @@ workflow:
     assert [isinstance(value, External) for value in writes] == [False, True, False]
 
 
+NESTED = f"""{playbooks.HEAD}
+workflow:
+  - step: each
+    loop:
+      in: "{{{{ workload.rows }}}}"
+      iterator: row
+      loop: {{ in: "{{{{ iter.row.parts }}}}", iterator: part }}
+    tool: {{ kind: python, code: x, input: {{ row: "{{{{ iter.part.text }}}}" }} }}
+"""
+
+
+def test_a_loop_begins_in_the_transaction_that_stores_its_collection() -> None:
+    rows = [{"parts": [{"text": f"{row}{part}" + "x" * 3_000} for part in "ab"]} for row in range(2)]
+    echo = Echo(0)
+    driver = Spilling(NESTED, echo, {"rows": rows}).run()
+    assert driver.state.status == "completed", driver.log()
+    assert [str(given["row"])[:2] for _, given in echo.calls] == ["0a", "0b", "1a", "1b"]
+
+
+def test_a_stored_collection_that_is_no_list_is_named_by_its_type() -> None:
+    driver = Spilling(NESTED, workload={"rows": {"text": "x" * 5_000}}).run()
+    assert driver.state.error is not None
+    assert "`loop.in` of step `each` must give a list, and gave dict" in driver.state.error.message
+
+
+def test_a_transaction_reads_what_it_is_about_to_store_and_what_is_stored() -> None:
+    older, spill = Blobs(), Spill(PAYLOAD_BYTES_MIN)
+    both = spill.over(older)
+    old = store(Output(data=["o" * 2_000, 1]), limit_bytes=0, always=False)
+    older.keep(*old.blobs)
+    patched = spill(e.CtxPatched({"new": ["n" * 5_000, old.data]}, e.PatchOrigin("x")))
+    assert isinstance(patched, e.CtxPatched)
+    new = patched.patch["new"]
+    assert isinstance(new, External)
+    assert isinstance(old.data, External)
+    assert (both.length(new), both.length(new.reference), both.length(old.data)) == (2, 2, 2)
+    assert both.element(new, 0) == "n" * 5_000
+    assert both.element(new, 1) == hydrate(old.data, both.fetch) == ["o" * 2_000, 1]
+    assert both.element(old.data, 1) == 1
+    assert both.length(Reference("nats", {"key": "x"})) is None
+
+
 REFS = f"""{playbooks.HEAD}
 workflow:
   - step: each
@@ -235,7 +248,7 @@ def test_a_reference_that_is_read_is_there_however_small_the_data() -> None:
     def tool(name: str, _fields: object, _given: object) -> Output:
         path = "workflow/one" if name == "get" else "workflow/each"
         stored = store(Output(data=7), limit_bytes=PAYLOAD_BYTES_MIN, always=(path, name) in kept.tasks)
-        driver.keep(*stored.blobs)
+        driver.store.keep(*stored.blobs)
         return stored.output
 
     driver.tool = tool

@@ -5,7 +5,7 @@ open, until nothing is. The shell stores all of it in one transaction or forgets
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import assert_never
 
 import msgspec
@@ -33,7 +33,7 @@ from noetl.engine.program import Program
 from noetl.engine.reports import taken
 from noetl.engine.routing import route
 from noetl.engine.state import Arrive, Begin, Pending, Route, State, Tend
-from noetl.engine.view import IterationView, LoopView, RunView, StateView, Stored
+from noetl.engine.view import Fit, IterationView, LoopView, RunView, StateView, Stored
 
 DEPTH_MAX = 32
 """The deepest chain of child executions."""
@@ -46,12 +46,12 @@ UNWORKED_STEPS_MAX = 1_000
 class Surroundings(msgspec.Struct, frozen=True):
     """What a decision needs from outside: the time of the command, and values kept outside the log.
 
-    `fit` sees every fact before it is applied and keeps it small; a `size.Spill` does that.
+    `fit` sees every fact before it is applied and keeps it small.
     """
 
     now: float
     stored: Stored
-    fit: Callable[[e.Fact], e.Fact] | None = None
+    fit: Fit | None = None
 
 
 def transact(program: Program, state: State, command: Command, around: Surroundings) -> list[e.Fact] | Rejection:
@@ -59,6 +59,8 @@ def transact(program: Program, state: State, command: Command, around: Surroundi
     decided = decide(program, state, command)
     if isinstance(decided, Rejection):
         return decided
+    if around.fit is not None:
+        around = msgspec.structs.replace(around, stored=around.fit.over(around.stored))
     facts: list[e.Fact] = []
     pending: deque[Pending] = deque()
     scheduled = 0

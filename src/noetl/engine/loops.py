@@ -1,6 +1,7 @@
 """Loops on the server: the collection is taken once, outer iterations are opened, and the end is drawn together."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
 import msgspec
 
@@ -24,9 +25,10 @@ from noetl.engine.events import (
 from noetl.engine.output import NOTHING, Loop, Output, Status, failed
 from noetl.engine.program import Program, ReadyLevel
 from noetl.engine.reducing import can_start, needs, own_copy, reduce_onto
-from noetl.engine.reference import External, Reference, ReferenceMeta
+from noetl.engine.reference import External, Reference, ReferenceMeta, type_name
 from noetl.engine.scopes import patched
 from noetl.engine.serverside import looping
+from noetl.engine.size import hydrate
 from noetl.engine.view import GatheredView, LoopView, RunView, StateView, Stored
 from noetl.playbook.model import LoopMode, Reducer
 
@@ -125,7 +127,7 @@ def _start_loop(
     collection = list(collection) if isinstance(collection, tuple) else collection
     count = _count(collection, stored)
     if count is None:
-        message = f"`loop.in` of step `{run.step}` must give a list, and gave {type(collection).__name__}"
+        message = f"`loop.in` of step `{run.step}` must give a list, and gave {type_name(collection)}"
         error = program.places.refusal("loop_collection", message, f"{level.path}/in")
         return [failed_step(run, Output(status=Status.ERROR, error=error))]
     return [LoopStarted(run.id, path, count, collection, level.loop.mode, in_flight)]
@@ -240,7 +242,7 @@ def _shared(program: Program, run: RunView, loop: LoopView) -> frozenset[str]:
 def _reduced(reducers: Reducers, loop: LoopView, starts: Values, shared: frozenset[str], stored: Stored) -> Values:
     """What the reducers come to, from the values that ctx had when the loop began."""
     return {
-        path: reduce_onto(reducers[path], starts.get(path), own_copy(kept), stored.value)
+        path: reduce_onto(reducers[path], starts.get(path), own_copy(kept), partial(hydrate, fetch=stored.fetch))
         for path, kept in loop.ended.whole.reduced.items()
         if path not in shared
     }
@@ -264,5 +266,5 @@ def _read(ctx: Values, path: str, stored: Stored) -> object:
     found: object = ctx
     for key in path.split("."):
         inside = found.get(key) if isinstance(found, Mapping) else None
-        found = stored.value(inside) if isinstance(inside, External) else inside
+        found = hydrate(inside, stored.fetch) if isinstance(inside, External) else inside
     return found

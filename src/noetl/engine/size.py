@@ -9,6 +9,7 @@ from hashlib import sha256
 
 import msgspec
 
+from noetl.engine import view
 from noetl.engine.events import ExecutionCancelled, Fact, IterationDone, LoopDone, LoopStarted, Seed, TaskDone, Values
 from noetl.engine.gathering import Gathered, Write
 from noetl.engine.names import step_of
@@ -102,8 +103,44 @@ class Spill:
         self.payloads.append(fitted.payload)
         return fitted.fact
 
+    def over(self, stored: view.Stored) -> view.Stored:
+        return _Fresh(self.blobs, stored)
+
     def _keep(self, blobs: tuple[Blob, ...]) -> None:
         self.blobs |= {blob.sha256: blob for blob in blobs}
+
+
+class _Fresh:
+    """What a transaction is about to store, and under it what is stored."""
+
+    def __init__(self, blobs: Mapping[str, Blob], stored: view.Stored) -> None:
+        self.blobs, self.stored = blobs, stored
+
+    def length(self, stored: External | Reference) -> int | None:
+        blob = self._blob(_referred(stored))
+        if blob is None:
+            return self.stored.length(stored)
+        found = decode_value(blob.data)
+        return len(found) if isinstance(found, list) else None
+
+    def element(self, stored: External | Reference, index: int) -> object:
+        blob = self._blob(_referred(stored))
+        if blob is None:
+            return self.stored.element(stored, index)
+        found = decode_value(blob.data)
+        assert isinstance(found, list)
+        return hydrate(found[index], self.fetch)
+
+    def fetch(self, reference: Reference) -> bytes:
+        blob = self._blob(reference)
+        return self.stored.fetch(reference) if blob is None else blob.data
+
+    def _blob(self, reference: Reference) -> Blob | None:
+        return self.blobs.get(reference.meta.sha256 or "")
+
+
+def _referred(stored: External | Reference) -> Reference:
+    return stored.reference if isinstance(stored, External) else stored
 
 
 def store(output: Output, *, limit_bytes: int, always: bool, lifted: Values | None = None) -> Stored:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from noetl.engine.cursor import Cursor
-from noetl.engine.events import Parent, Path, Token, Trigger, Values
+from noetl.engine.events import Fact, Parent, Path, Token, Trigger, Values
 from noetl.engine.gathering import Write
 from noetl.engine.output import Output
 from noetl.engine.reference import External, Reference
@@ -133,7 +133,7 @@ class StateView(Protocol):
 
 
 class Stored(Protocol):
-    """Values kept outside the log, of which a decision may need a length, an element, or all.
+    """Values kept outside the log, of which a decision may need a length, an element, or all bytes.
 
     A shell that has something not at hand may raise: as after a failed append, it then forgets the state,
     fetches what is missing and decides again.
@@ -144,5 +144,13 @@ class Stored(Protocol):
 
     def element(self, stored: External | Reference, index: int) -> object: ...
 
-    def value(self, stored: External) -> object:
-        """The value with all its data, and with what was written inside it since."""
+    def fetch(self, reference: Reference) -> bytes: ...
+
+
+class Fit(Protocol):
+    """Keeps facts small by storing parts of them elsewhere; a `size.Spill` does that."""
+
+    def __call__(self, fact: Fact, /) -> Fact: ...
+
+    def over(self, stored: Stored) -> Stored:
+        """What is stored, and what this transaction is about to store: later decisions of it may read both."""

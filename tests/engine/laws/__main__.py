@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from noetl.engine.envelope import NAMES
-from tests.engine.laws.cases import case, dialect_case, one_branch_case
+from tests.engine.laws.cases import bulky_case, case, dialect_case, one_branch_case
 from tests.engine.laws.judging import (
     can_be_explained,
     can_run_again,
@@ -21,6 +21,7 @@ from tests.engine.laws.judging import (
     is_repeatable,
     snapshots_agree,
     spellings_agree,
+    storing_changes_nothing,
 )
 
 SEED_STRIDE = 10**6
@@ -57,6 +58,7 @@ def _laws(number: int, seen: Counter[str]) -> Iterator[tuple[str, Callable[[], N
     yield "the same case gives the same logs", lambda: is_repeatable(case(number))
     yield "every log can be explained", lambda: can_be_explained(case(number))
     yield "what has ended can run again", lambda: can_run_again(case(number))
+    yield "storing data elsewhere changes nothing", lambda: storing_changes_nothing(bulky_case(number))
     yield "the finishing order does not matter", lambda: is_independent_of_order(one_branch_case(number))
     yield "the spelling does not matter", lambda: spellings_agree(*dialect_case(number))
 
@@ -66,6 +68,7 @@ def _note(number: int, seen: Counter[str]) -> None:
     seen["refused commands"] += world.refusals
     seen["executions"] += len(world.executions)
     for execution in world.executions.values():
+        seen["blobs stored"] += len(execution.store.blobs)
         seen[f"status {execution.state.status}"] += 1
         error = execution.state.error
         seen[f"error {error.kind if error is not None else 'none'}"] += 1

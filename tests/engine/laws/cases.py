@@ -15,14 +15,20 @@ from tests.playbook.migrate.dialects import Age, aged, canonical
 
 CALLABLE = Features(steps_max=2, tasks_max=2, kinds=("noop", "python", "http"), cycles=False, nesting_max=1)
 CALLEES = 3
+BULKY_EVERY = 3
+"""One case in so many keeps large data outside the log."""
 
 
 class Case(msgspec.Struct, frozen=True):
-    """`seed` decides outcomes and the order of things; the same case always goes the same way."""
+    """`seed` decides outcomes and the order of things; the same case always goes the same way.
+
+    In one that `is_bulky` data is large and payloads are small, so that much of it is stored outside the log.
+    """
 
     text: str
     callees: tuple[str, ...]
     seed: int
+    is_bulky: bool = False
 
     def __repr__(self) -> str:
         """Short: a broken law shows the text itself."""
@@ -36,18 +42,30 @@ def cases() -> st.SearchStrategy[Case]:
 
 @st.composite
 def _drawn_cases(draw: st.DrawFn) -> Case:
-    return _case(Drawn(draw), draw(st.integers(0, 2**32)))
+    return _case(Drawn(draw), draw(st.integers(0, 2**32)), is_bulky=draw(st.booleans()))
 
 
 def case(number: int) -> Case:
     """The same without Hypothesis, for campaigns."""
-    return _case(Seeded(number), number)
+    return _case(Seeded(number), number, is_bulky=is_bulky(number))
 
 
-def _case(choices: Choices, seed: int) -> Case:
+def bulky_cases() -> st.SearchStrategy[Case]:
+    return st.integers(0, 2**32).map(bulky_case)
+
+
+def bulky_case(number: int) -> Case:
+    return _case(Seeded(number), number, is_bulky=True)
+
+
+def is_bulky(number: int) -> bool:
+    return number % BULKY_EVERY == 0
+
+
+def _case(choices: Choices, seed: int, *, is_bulky: bool) -> Case:
     features = Features(cycles=happens(choices, 4))
     callees = tuple(to_yaml(playbook(choices, CALLABLE)) for _ in range(choices.number(1, CALLEES)))
-    return Case(to_yaml(led_on(playbook(choices, features), choices)), callees, seed)
+    return Case(to_yaml(led_on(playbook(choices, features), choices)), callees, seed, is_bulky)
 
 
 def one_branch_cases() -> st.SearchStrategy[Case]:
@@ -59,7 +77,7 @@ def one_branch_case(number: int) -> Case:
     choices = Seeded(number)
     found = led_on(playbook(choices, Features(cycles=False)), choices)
     steps = tuple(_one_branch(step) for step in found.workflow)
-    return Case(to_yaml(msgspec.structs.replace(found, workflow=steps)), (), number)
+    return Case(to_yaml(msgspec.structs.replace(found, workflow=steps)), (), number, is_bulky(number))
 
 
 def _one_branch(step: Step) -> Step:
@@ -85,7 +103,8 @@ def dialect_case(number: int) -> tuple[Case, Case]:
     choices = Seeded(number)
     found = canonical(led_on(playbook(choices, Features(cycles=False)), choices), choices)
     older = aged(found, choices, Age.V10)
-    return Case(yaml_text(found, Simplest()), (), number), Case(yaml_text(older, Simplest()), (), number)
+    texts = yaml_text(found, Simplest()), yaml_text(older, Simplest())
+    return Case(texts[0], (), number, is_bulky(number)), Case(texts[1], (), number, is_bulky(number))
 
 
 def compiled(text: str) -> Playbook:

@@ -3,30 +3,38 @@
 Every transaction is judged here, so that no law has to be asked for.
 """
 
+import sys
 from collections.abc import Sequence
 
 import msgspec
 
 from noetl.engine import events as e
 from noetl.engine import leases
-from noetl.engine.codec import decode, encode
+from noetl.engine.codec import StoredEvent, decode, encode, unseal
 from noetl.engine.commands import Command, EndWait, ExpireStep, Rejection
 from noetl.engine.decide import Surroundings, decide, transact
 from noetl.engine.effects import ClearTimers, Effect, EndAll, EndWork, OfferWork, SetTimer, effects
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.evolve import evolve
+from noetl.engine.kept import kept_outputs
 from noetl.engine.program import Program
+from noetl.engine.size import Spill
 from noetl.engine.state import State, empty
-from tests.engine.driver import Stored
 from tests.engine.laws.monitor import Monitor
+from tests.engine.stores import Blobs
 
 Row = tuple[str, e.Path]
 """The step run and the path of the loop; the path is empty for a pipeline without a loop."""
 
 
 class Execution:
-    def __init__(self, execution_id: str, program: Program) -> None:
+    """With a limit, whatever makes an event larger than that is kept in the store."""
+
+    def __init__(self, execution_id: str, program: Program, store: Blobs, limit_bytes: int | None) -> None:
         self.program = program
+        self.store = store
+        self.limit_bytes = limit_bytes
+        self.kept = kept_outputs(program.playbook)
         self.state: State = empty(execution_id)
         self.replica: State = empty(execution_id)
         self.log: list[bytes] = []
@@ -43,24 +51,31 @@ class Execution:
         again = decide(self.program, self.state, command)
         assert frozen(first) == frozen(again), "decide answered differently the second time"
         assert frozen(self.state) == before, "decide changed the state"
-        answer = transact(self.program, self.state, command, Surroundings(now, Stored()))
+        spill = self._spill()
+        answer = transact(self.program, self.state, command, Surroundings(now, self.store, spill))
         assert frozen(command) == asked, "transact changed the command"
         if isinstance(answer, Rejection):
             assert frozen(first) == frozen(answer)
             assert frozen(self.state) == before, f"a refused command changed the state: {answer}"
             return answer
-        assert frozen(answer[: len(first)]) == frozen(first) if not isinstance(first, Rejection) else False
-        return self._append(answer, now)
+        assert not isinstance(first, Rejection)
+        assert frozen(answer[: len(first)]) == frozen(list(map(self._spill(), first)))
+        self.store.keep(*spill.blobs.values())
+        assert self.limit_bytes is None or max(map(len, spill.payloads)) <= self.limit_bytes, "an event is too large"
+        return self._append(answer, spill.payloads, now)
 
-    def _append(self, facts: Sequence[e.Fact], now: float) -> list[Effect]:
+    def _spill(self) -> Spill:
+        return Spill(self.limit_bytes or sys.maxsize, self.kept.steps)
+
+    def _append(self, facts: Sequence[e.Fact], payloads: Sequence[bytes], now: float) -> list[Effect]:
         parent = self.state.parent.execution_id if self.state.parent is not None else None
         events = stamp(
             facts, execution_id=self.state.execution_id, after=len(self.facts), timestamp=1e9 + now, parent=parent
         )
         found: list[Effect] = []
-        for event in events:
+        for event, payload in zip(events, payloads, strict=True):
             self.facts.append(event.fact)
-            self.log.append(encode(event))
+            self.log.append(encode(event, payload))
             self.monitor.see(event.fact)
             self._replay(self.log[-1])
             found.extend(effects(self.program, self.state, event.fact, now))
@@ -71,9 +86,14 @@ class Execution:
         return found
 
     def _replay(self, stored: bytes) -> None:
+        evolve(self.program, self.replica, self.read(stored).fact)
+
+    def read(self, stored: bytes) -> Event:
         event = decode(stored)
+        if isinstance(event, StoredEvent):
+            return unseal(event, self.store.fetch(event.reference))
         assert isinstance(event, Event), event
-        evolve(self.program, self.replica, event.fact)
+        return event
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:

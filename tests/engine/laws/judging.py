@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import msgspec
 
 from noetl.engine import events as e
-from noetl.engine.codec import decode
 from noetl.engine.commands import RequestExecution
 from noetl.engine.envelope import Event
 from noetl.engine.evolve import evolve, fold
@@ -14,6 +13,7 @@ from noetl.engine.explain.steps import explain_step
 from noetl.engine.explain.waits import explain_waits
 from noetl.engine.explain.writes import explain_write
 from noetl.engine.rerun import Cut, rerun
+from noetl.engine.size import PAYLOAD_BYTES_MIN, hydrate
 from noetl.engine.snapshot import decode_snapshot, encode_snapshot
 from noetl.engine.state import empty
 from noetl.engine.tree import ENDED, Kind, Node, State, tree
@@ -21,6 +21,7 @@ from tests.engine.laws.cases import Case
 from tests.engine.laws.executions import Execution, frozen
 from tests.engine.laws.world import NO_TROUBLE, ROOT, TROUBLE, Trouble, World, history
 from tests.engine.logs import compact
+from tests.engine.stores import Blobs
 
 ORDERS = 3
 CUTS = 12
@@ -117,11 +118,48 @@ def can_run_again(case: Case) -> None:
     for cut in (Cut(), *(Cut(step) for step in origin.program.steps), Cut(failed_iterations=True)):
         request = rerun(origin.program, ROOT, stored_facts(origin), cut, now=world.now)
         if isinstance(request, RequestExecution):
-            ran(case, TROUBLE, request=request)
+            ran(case, TROUBLE, request=request, store=world.store)
 
 
-def ran(case: Case, trouble: Trouble = TROUBLE, order: int = 0, request: RequestExecution | None = None) -> World:
-    world = World(case, trouble, order, request)
+def storing_changes_nothing(case: Case) -> None:
+    """The same with all data in events, unless a template of the server asks for what is not there."""
+    here, elsewhere = ran(case, NO_TROUBLE, limit_bytes=None), ran(case, NO_TROUBLE)
+    if is_refused_data(elsewhere) or has_manifest(here):
+        return
+    for name, execution in here.executions.items():
+        other = elsewhere.executions[name]
+        one, two = told(execution), told(other)
+        assert one == two, "\n".join((f"{one}\n{two}", shown(case, execution), shown(case, other)))
+
+
+def told(execution: Execution) -> object:
+    """What came of an execution, with its data. Where data is stored, its reference is known too: that may differ."""
+    state = execution.state
+    outputs = {step: each | {"ref": None} for step, each in state.outputs.items() if isinstance(each, dict)}
+    output = (state.output.status, state.output.data, state.output.error)
+    return hydrate((state.status, state.ctx, outputs, output, state.error), execution.store.fetch)
+
+
+def is_refused_data(world: World) -> bool:
+    return any(b"data_by_reference" in event for execution in world.executions.values() for event in execution.log)
+
+
+def has_manifest(world: World) -> bool:
+    """Whether a loop let its iterations' data go, since it grew too large."""
+    facts = (fact for execution in world.executions.values() for fact in execution.facts)
+    return any(isinstance(fact, e.LoopDone) and fact.output.ref is not None for fact in facts)
+
+
+def ran(
+    case: Case,
+    trouble: Trouble = TROUBLE,
+    order: int = 0,
+    request: RequestExecution | None = None,
+    store: Blobs | None = None,
+    limit_bytes: int | None = PAYLOAD_BYTES_MIN,
+) -> World:
+    """The limit is for cases with large data."""
+    world = World(case, trouble, order, request, store, limit_bytes if case.is_bulky else None)
     try:
         return world.run()
     except AssertionError as broken:
@@ -137,7 +175,7 @@ def shown(case: Case, execution: Execution) -> str:
 
 
 def stored(execution: Execution) -> list[Event]:
-    return [event for event in map(decode, execution.log) if isinstance(event, Event)]
+    return [execution.read(data) for data in execution.log]
 
 
 def stored_facts(execution: Execution) -> list[e.Fact]:

@@ -11,9 +11,12 @@ from tests.generators.choices import Choices, happens, pick
 TASK_RUNS_MAX = 25
 """Small, so that jumps that never leave a pipeline end soon."""
 
+SEEN = ("{{ execution_id }}", "{{ iter.index }}", {"a": "{{ workload.limit }}"}, "{{ workload.message }}")
+"""What iterations write to one key: the same value, or different ones."""
+
 _FITTING: Mapping[Reducer, object] = {
-    Reducer.MERGE: {"k": "{{ iter.index }}"},
-    Reducer.APPEND: "{{ [iter.index] }}",
+    Reducer.MERGE: {"k": "{{ iter.index }}", "text": "{{ workload.message }}"},
+    Reducer.APPEND: "{{ [iter.index, workload.message] }}",
 }
 
 
@@ -105,7 +108,7 @@ def _writing(tasks: tuple[Task, ...], loop: Loop | None, choices: Choices) -> tu
         return tasks
     written = {f"ctx.{path}": _FITTING.get(reducer, "{{ iter.index }}") for path, reducer in loop.reduce.items()}
     if happens(choices, 4):
-        written["ctx.seen"] = pick(choices, ("{{ execution_id }}", "{{ iter.index }}", {"a": "{{ workload.limit }}"}))
+        written["ctx.seen"] = pick(choices, SEEN)
     elif happens(choices, 8):
         written["ctx.seen.deep"] = "{{ iter.index }}"
     return (*tasks[:-1], msgspec.structs.replace(tasks[-1], set=dict(tasks[-1].set) | written))

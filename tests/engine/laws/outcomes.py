@@ -30,7 +30,13 @@ ERRORS = (
 )
 
 
-def outcome(seed: int, execution_id: str, task_run_id: str, task: ReadyTask) -> Output:
+def workload(seed: int) -> dict[str, object]:
+    """A large request: what the playbook declares, made larger."""
+    rows = [{"id": number, "parts": [1, 2], "pad": "r" * 900} for number in range(5)]
+    return {"message": "m" * (1_500 + seed % 1_000)} | ({"rows": rows} if seed % 2 else {})
+
+
+def outcome(seed: int, execution_id: str, task_run_id: str, task: ReadyTask, *, is_bulky: bool) -> Output:
     chance = Random(f"{seed}/{execution_id}/{task_run_id}")
     name, block = BLOCKS.get(task.task.kind, ("", {}))
     blocks: Mapping[str, object] = {name: block} if name else {}
@@ -39,7 +45,15 @@ def outcome(seed: int, execution_id: str, task_run_id: str, task: ReadyTask) -> 
     if chance.random() < 0.15 or ".ref" in str(task.task.set):
         stored = Reference("blob", {"key": task_run_id}, meta=ReferenceMeta(bytes=10**6, sha256="0" * 64))
         return Output(ref=stored, blocks=blocks)
+    if is_bulky and chance.random() < 0.6:
+        return Output(data=_bulk(chance), blocks=blocks)
     return Output(data=chance.choice(DATA), blocks=blocks)
+
+
+def _bulk(chance: Random) -> object:
+    """Data about as large as what an event may hold: alone it may fit, beside other data not."""
+    text = "x" * chance.randint(500, 5_000)
+    return chance.choice((text, [text, 1], {"rows": [{"id": 3}], "text": text}, {"$noetl": text}))
 
 
 def kills(seed: int, execution_id: str, key: str) -> bool:

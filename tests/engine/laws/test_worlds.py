@@ -2,7 +2,7 @@
 
 from hypothesis import given, settings
 
-from tests.engine.laws.cases import Case, cases, dialect_cases, one_branch_cases
+from tests.engine.laws.cases import Case, bulky_cases, cases, dialect_cases, one_branch_cases
 from tests.engine.laws.judging import (
     can_be_explained,
     can_run_again,
@@ -11,6 +11,7 @@ from tests.engine.laws.judging import (
     is_repeatable,
     snapshots_agree,
     spellings_agree,
+    storing_changes_nothing,
 )
 
 
@@ -42,6 +43,12 @@ def test_every_log_can_be_explained(case: Case) -> None:
 @given(case=cases())
 def test_what_has_ended_can_run_again_and_ends_again(case: Case) -> None:
     can_run_again(case)
+
+
+@settings(max_examples=20)
+@given(case=bulky_cases())
+def test_storing_data_outside_the_log_changes_nothing(case: Case) -> None:
+    storing_changes_nothing(case)
 
 
 @settings(max_examples=20)

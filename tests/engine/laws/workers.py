@@ -1,7 +1,8 @@
 """A worker with a lease: it runs pipelines on cursors of its own and reports what happened, at once or later."""
 
+import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
@@ -22,14 +23,17 @@ from noetl.engine.pipeline import (
     settle,
     wait,
 )
+from noetl.engine.program import ReadyTask
+from noetl.engine.size import Stored, fit, hydrate, recorded, store
 from noetl.engine.workerside import Given
 from noetl.playbook.model import LoopMode
-from tests.engine.driver import Stored
 from tests.engine.laws.executions import Execution, Row, frozen
 from tests.engine.laws.outcomes import kills, outcome
 
 if TYPE_CHECKING:
     from tests.engine.laws.world import World
+
+T = TypeVar("T")
 
 DRAW = 0.5
 PATIENCE_S = 1.5
@@ -103,12 +107,12 @@ class Holding:
         holder = run if loop is None else loop.live.get(index)
         if holder is not None:
             assert holder.cursor is not None
-            self.pipelines[index] = Pipeline(holder.cursor, self.given(index))
+            self.pipelines[index] = Pipeline(self.whole(holder.cursor), self.given(index))
             return
         assert loop is not None
         if loop.mode is LoopMode.SEQUENTIAL and not self.flush():
             return
-        cursor = cursors.start(loop.step if loop.mode is LoopMode.SEQUENTIAL else {})
+        cursor = cursors.start(self.whole(loop.step) if loop.mode is LoopMode.SEQUENTIAL else {})
         self.pipelines[index] = Pipeline(cursor, self.given(index))
         self.tell(index, e.IterationStarted(self.row[0], self.path(index)))
 
@@ -116,10 +120,17 @@ class Holding:
         state, path = self.execution.state, self.path(index)
         run = state.runs[self.row[0]]
         ctx = ctx_at(state, run, path)
-        scratch = scratch_at(run, path, self.execution.program, Stored()) if path else None
-        return Given(
-            state.execution_id, run.step, run.id, path, state.workload, ctx, run.input, scratch, dict(state.outputs)
+        scratch = scratch_at(run, path, self.execution.program, self.execution.store) if path else None
+        outputs = dict(state.outputs)
+        return self.whole(
+            Given(state.execution_id, run.step, run.id, path, state.workload, ctx, run.input, scratch, outputs)
         )
+
+    def whole(self, value: T) -> T:
+        """What the server knows of, with its data."""
+        found = hydrate(value, self.execution.store.fetch)
+        assert isinstance(found, type(value))
+        return found
 
     def advance(self, index: int) -> None:
         its, program, now = self.pipelines[index], self.execution.program, self.world.now
@@ -153,7 +164,18 @@ class Holding:
             return
         own = bound.own if isinstance(bound, Bound) else {}
         program, now = self.execution.program, self.world.now
-        self.tell(index, settle(program, its.cursor, its.given, output, own=own, now=now, draw=DRAW))
+        stored = self.stored(work.task, output)
+        done = settle(program, its.cursor, its.given, stored.output, own=own, now=now, draw=DRAW)
+        self.move_on(index, done)
+        self.note(recorded(done, stored))
+        self.perhaps_flush()
+
+    def stored(self, task: ReadyTask, output: Output) -> Stored:
+        owner = task.path.rpartition("/tool/")[0]
+        limit = self.execution.limit_bytes or sys.maxsize
+        stored = store(output, limit_bytes=limit, always=(owner, task.task.name) in self.execution.kept.tasks)
+        self.execution.store.keep(*stored.blobs)
+        return stored
 
     def dies(self, work: Run) -> bool:
         name = self.execution.state.execution_id
@@ -167,10 +189,13 @@ class Holding:
         name, kind = self.execution.state.execution_id, work.task.task.kind
         if kind == "playbook":
             return call_child(self.execution.program, name, work, bound)
-        return Output() if kind == "noop" else outcome(self.world.case.seed, name, work.started.task_run_id, work.task)
+        if kind == "noop":
+            return Output()
+        case = self.world.case
+        return outcome(case.seed, name, work.started.task_run_id, work.task, is_bulky=case.is_bulky)
 
     def park(self, index: int, fact: e.TaskWaiting) -> None:
-        self.facts.append(fact)
+        self.note(fact)
         if self.flush():
             self.leave(index, leases.park if self.is_live(index) else leases.end)
 
@@ -191,22 +216,32 @@ class Holding:
     def finish(self, index: int, end: Finished) -> None:
         run, path, output = self.row[0], self.path(index), end.output
         if path:
-            self.facts.append(
-                e.IterationFailed(run, path, output) if end.is_failed else e.IterationDone(run, path, output)
-            )
+            self.note(e.IterationFailed(run, path, output) if end.is_failed else e.IterationDone(run, path, output))
         else:
-            self.facts.append(e.StepFailed(run, output) if end.is_failed else e.StepDone(run, output))
+            self.note(e.StepFailed(run, output) if end.is_failed else e.StepDone(run, output))
         if self.flush():
             self.leave(index, leases.end)
 
     def tell(self, index: int, *facts: cursors.WorkerFact) -> None:
         """Note facts of a pipeline, all in one report."""
-        its, program = self.pipelines[index], self.execution.program
         for fact in facts:
             if not isinstance(fact, e.IterationStarted) or fact.call:
-                kind = kind_of(program, its.given.step, its.cursor, fact)
-                its.cursor = cursors.apply(its.cursor, fact, program.playbook.dialect, kind)
-            self.facts.append(fact)
+                self.move_on(index, fact)
+            self.note(fact)
+        self.perhaps_flush()
+
+    def move_on(self, index: int, fact: cursors.WorkerFact) -> None:
+        its, program = self.pipelines[index], self.execution.program
+        kind = kind_of(program, its.given.step, its.cursor, fact)
+        its.cursor = cursors.apply(its.cursor, fact, program.playbook.dialect, kind)
+
+    def note(self, fact: Reported) -> None:
+        """What the worker reports, with its large values stored."""
+        fitted = fit(fact, self.execution.limit_bytes or sys.maxsize)
+        self.execution.store.keep(*fitted.blobs)
+        self.facts.append(fitted.fact)  # type: ignore[arg-type]
+
+    def perhaps_flush(self) -> None:
         if self.world.chance.random() < 0.5:
             self.flush()
 

@@ -16,9 +16,12 @@ from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent, 
 from noetl.engine.loops import is_stopping, loop_under
 from noetl.engine.output import failed
 from noetl.engine.program import Program
+from noetl.engine.size import hydrate
 from tests.engine.laws.cases import Case, compiled
 from tests.engine.laws.executions import Execution, Row, frozen
+from tests.engine.laws.outcomes import workload
 from tests.engine.laws.workers import Holding
+from tests.engine.stores import Blobs
 
 ROOT = "x"
 MOVES_MAX = 400
@@ -42,10 +45,19 @@ NO_TROUBLE = Trouble(0, 0, 0, 0, kills=False)
 
 
 class World:
-    """`request` is another one than the plainest, such as that of a rerun."""
+    """`request` is another one than the plainest, such as that of a rerun; `store` is then that of its origin.
+
+    With `limit_bytes` no event is larger; large data is stored.
+    """
 
     def __init__(
-        self, case: Case, trouble: Trouble = TROUBLE, order: int = 0, request: RequestExecution | None = None
+        self,
+        case: Case,
+        trouble: Trouble = TROUBLE,
+        order: int = 0,
+        request: RequestExecution | None = None,
+        store: Blobs | None = None,
+        limit_bytes: int | None = None,
     ) -> None:
         self.case = case
         self.trouble = trouble
@@ -59,8 +71,12 @@ class World:
         self.messages: list[StartChild | CancelChild | TellParent] = []
         self.late: list[tuple[str, Report]] = []
         self.refusals = 0
+        self.store = store or Blobs()
+        self.limit_bytes = limit_bytes
         playbook = self.playbooks[0].playbook
-        self._begin(ROOT, self.playbooks[0], request or RequestExecution(playbook.metadata.path, playbook.digest))
+        asked = workload(case.seed) if case.is_bulky else {}
+        plainest = RequestExecution(playbook.metadata.path, playbook.digest, asked)
+        self._begin(ROOT, self.playbooks[0], request or plainest)
 
     @property
     def root(self) -> Execution:
@@ -173,8 +189,12 @@ class World:
         return EndWait(parent.step_run_id, parent.path, parent.task_run_id, output)
 
     def _begin(self, execution_id: str, program: Program, request: RequestExecution) -> None:
-        execution = self.executions.setdefault(execution_id, Execution(execution_id, program))
-        self._send_twice(execution, request)
+        """A request comes with all its data, which a playbook's own workload is merged with."""
+        execution = Execution(execution_id, program, self.store, self.limit_bytes)
+        asked = hydrate(request.workload, self.store.fetch)
+        assert isinstance(asked, dict)
+        request = msgspec.structs.replace(request, workload=asked)
+        self._send_twice(self.executions.setdefault(execution_id, execution), request)
 
     # ------------------------------------------------------------------------------ transactions
 
