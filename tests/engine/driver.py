@@ -18,7 +18,7 @@ from noetl.engine import view
 from noetl.engine.binding import Places
 from noetl.engine.codec import decode, encode
 from noetl.engine.commands import CancelExecution, Command, EndWait, Rejection, Report, Reported, RequestExecution
-from noetl.engine.decide import Surroundings, transact
+from noetl.engine.decide import FACTS_MAX, Surroundings, continuation, transact
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.evolve import fold
 from noetl.engine.loops import ctx_at, is_stopping, loop_under, scratch_at
@@ -75,6 +75,8 @@ class Clock:
 class Driver:
     """`playbooks` are the texts of those that tasks may call, by path; `seed` chooses how parallel work interleaves."""
 
+    facts_max = FACTS_MAX
+
     def __init__(
         self,
         text: str,
@@ -118,7 +120,7 @@ class Driver:
 
     def send(self, command: Command) -> Rejection | None:
         """One transaction: the facts of a command, and what they change outside the log."""
-        around = Surroundings(self.now, self.stored)
+        around = Surroundings(self.now, self.stored, facts_max=self.facts_max)
         answer = transact(self.program, self.state, command, around)
         if isinstance(answer, Rejection):
             return answer
@@ -135,6 +137,9 @@ class Driver:
             print(line(fact))
             for effect in fx.effects(self.program, self.state, fact, self.now):
                 self.carry_out(effect)
+        go_on = continuation(self.program, self.state, command, answer, around)
+        if go_on is not None:
+            self.carry_out(go_on)
         return None
 
     def carry_out(self, effect: fx.Effect) -> None:
@@ -177,6 +182,8 @@ class Driver:
         return self.work() or self.fire(self.next_timer())
 
     def work(self) -> bool:
+        if "continue" in self.timers:
+            return self.fire((self.now, self, "continue"))
         moves = [*self.moves(), *(child.work for child in self.children.values() if not child.state.has_ended)]
         if self.chance is not None:
             self.chance.shuffle(moves)

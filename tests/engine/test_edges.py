@@ -321,7 +321,13 @@ def test_a_child_without_a_version_asks_for_none() -> None:
 
 def test_what_comes_back_goes_out_with_a_lease_of_full_length() -> None:
     claimed = leases.claim(
-        leases.Work(3, 1, next=3, returned=(1,)), worker="w", epoch=1, now=100.0, lease_s=60.0, slots=1, indexes_max=1
+        leases.Work(3, 1, next=3, returned=((1, 2),)),
+        worker="w",
+        epoch=1,
+        now=100.0,
+        lease_s=60.0,
+        slots=1,
+        indexes_max=1,
     )
     assert claimed is not None
     assert claimed[1].expires_at == 160.0

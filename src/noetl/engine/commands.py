@@ -78,7 +78,13 @@ class CancelExecution(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-Command = RequestExecution | Report | EndWait | ExpireStep | FailPoison | CancelExecution
+class Continue(msgspec.Struct, frozen=True):
+    """A transaction held enough facts and left the rest to this one. `steps` ran in it without waiting for work."""
+
+    steps: int = 0
+
+
+Command = RequestExecution | Report | EndWait | ExpireStep | FailPoison | CancelExecution | Continue
 
 
 class Rejection(msgspec.Struct, frozen=True):

@@ -1,11 +1,13 @@
 """Commands to events. Every decision is a function of the playbook, the state and the command.
 
 `transact` carries a command through: it decides, lets `evolve` apply each fact, and decides what that leaves
-open, until nothing is. The shell stores all of it in one transaction or forgets all of it.
+open, until nothing is. The shell stores all of it in one transaction or forgets all of it. Only a loop may have
+more for the server to do than one transaction should hold: then a timer that is due at once goes on.
 """
 
 from collections import deque
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import assert_never
 
 import msgspec
@@ -15,6 +17,7 @@ from noetl.engine.admission import arrive
 from noetl.engine.commands import (
     CancelExecution,
     Command,
+    Continue,
     EndWait,
     ExpireStep,
     FailPoison,
@@ -23,11 +26,12 @@ from noetl.engine.commands import (
     RequestExecution,
 )
 from noetl.engine.cursor import Frame
+from noetl.engine.effects import SetTimer
 from noetl.engine.ending import cancelled, stopped
 from noetl.engine.evolve import evolve
 from noetl.engine.join import settle_tokens
 from noetl.engine.layering import merge
-from noetl.engine.loops import begin, failed_step, is_stopping, loop_under, tend
+from noetl.engine.loops import begin, behind, catch_up, failed_step, is_behind, is_stopping, loop_under, tend
 from noetl.engine.output import Error, failed
 from noetl.engine.program import Program
 from noetl.engine.reports import taken
@@ -38,39 +42,74 @@ from noetl.engine.view import Fit, IterationView, LoopView, RunView, StateView, 
 DEPTH_MAX = 32
 """The deepest chain of child executions."""
 
-
 UNWORKED_STEPS_MAX = 1_000
-"""The most steps that one transaction may schedule. Only steps without a tool follow each other without end."""
+"""The most steps that may follow each other without waiting for a worker, a timer or a child."""
+
+FACTS_MAX = 1_000
+"""With so many facts a transaction leaves what it can to the next one."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
     """What a decision needs from outside: the time of the command, and values kept outside the log.
 
-    `fit` sees every fact before it is applied and keeps it small.
+    `fit` sees every fact before it is applied and keeps it small. With `facts_max` facts it is enough for now.
     """
 
     now: float
     stored: Stored
     fit: Fit | None = None
+    facts_max: int = FACTS_MAX
 
 
 def transact(program: Program, state: State, command: Command, around: Surroundings) -> list[e.Fact] | Rejection:
-    """All facts that follow from a command, already applied to the state; or why nothing does."""
+    """All facts that follow from a command, already applied to the state; or why nothing does.
+
+    What `continuation` says of them belongs to the same transaction.
+    """
     decided = decide(program, state, command)
     if isinstance(decided, Rejection):
         return decided
     if around.fit is not None:
         around = msgspec.structs.replace(around, stored=around.fit.over(around.stored))
     facts: list[e.Fact] = []
-    pending: deque[Pending] = deque()
-    scheduled = 0
+    open_ = _Open(deque(), [])
+    steps = 0
+    if isinstance(command, Continue):
+        steps = command.steps
+        open_.loops.extend(sorted(behind(program, state)))
+        decided = _next(program, state, open_, around, is_full=False)
     while decided:
-        scheduled += isinstance(decided[0], e.StepScheduled)
         for fact in decided if around.fit is None else map(around.fit, decided):
-            pending.extend(evolve(program, state, fact))
+            open_.pending.extend(evolve(program, state, fact))
             facts.append(fact)
-        decided = _next(program, state, pending, around) if scheduled <= UNWORKED_STEPS_MAX else _circles(state)
+            steps += isinstance(fact, e.StepScheduled) and _is_unworked(program, fact)
+        is_full = len(facts) >= around.facts_max
+        decided = _next(program, state, open_, around, is_full) if steps <= UNWORKED_STEPS_MAX else _circles(state)
     return facts
+
+
+def continuation(
+    program: Program, state: StateView, command: Command, facts: Sequence[e.Fact], around: Surroundings
+) -> SetTimer | None:
+    """The timer by which the next transaction goes on, where this one left something to it."""
+    if len(facts) < around.facts_max or next(behind(program, state), None) is None:
+        return None
+    before = command.steps if isinstance(command, Continue) else 0
+    steps = sum(_is_unworked(program, fact) for fact in facts if isinstance(fact, e.StepScheduled))
+    return SetTimer("continue", around.now, Continue(before + steps))
+
+
+class _Open(msgspec.Struct):
+    """What is left to decide: first what facts left, in their order; then loops, as a heap by step run and path."""
+
+    pending: deque[Pending]
+    loops: list[tuple[str, e.Path]]
+
+
+def _is_unworked(program: Program, fact: e.StepScheduled) -> bool:
+    """Whether a step run begins without a worker."""
+    ready = program.steps[fact.step]
+    return bool(ready.levels) or not ready.step.tool
 
 
 def _circles(state: StateView) -> list[e.Fact]:
@@ -90,6 +129,8 @@ def decide(program: Program, state: StateView, command: Command) -> list[e.Fact]
         return Rejection("ended", f"execution {state.execution_id} has ended: {state.status}")
     if isinstance(command, CancelExecution):
         return cancelled(state, command.reason)
+    if isinstance(command, Continue):
+        return _continue(program, state)
     run = state.runs.get(command.step_run_id)
     if run is None:
         return Rejection("unknown", f"step run {command.step_run_id} is not live")
@@ -107,10 +148,17 @@ def decide(program: Program, state: StateView, command: Command) -> list[e.Fact]
             assert_never(command)
 
 
-def _next(program: Program, state: State, pending: deque[Pending], around: Surroundings) -> list[e.Fact]:
+def _continue(program: Program, state: StateView) -> list[e.Fact] | Rejection:
+    if next(behind(program, state), None) is None:
+        return Rejection("stale", f"nothing was left to go on with in execution {state.execution_id}")
+    return []
+
+
+def _next(program: Program, state: State, open_: _Open, around: Surroundings, is_full: bool) -> list[e.Fact]:
     """The next decision that is open, if any."""
+    pending = open_.pending
     while pending and not state.has_ended:
-        facts = _proceed(program, state, pending.popleft(), around)
+        facts = _proceed(program, state, pending.popleft(), open_, around)
         if facts:
             return facts
     if state.status != "running":
@@ -118,10 +166,23 @@ def _next(program: Program, state: State, pending: deque[Pending], around: Surro
     if state.ctx_bytes > program.ctx_bytes_max:
         message = f"ctx holds {state.ctx_bytes} bytes, more than its `limits.ctx_bytes_max` of {program.ctx_bytes_max}"
         return stopped(state, Error("budget_exceeded", message))
-    return settle_tokens(program, state, around.now)
+    place = _first_behind(program, state, open_.loops)
+    if place is None:
+        return settle_tokens(program, state, around.now)
+    return [] if is_full else catch_up(program, state, state.runs[place[0]], place[1], around.stored)
 
 
-def _proceed(program: Program, state: StateView, item: Pending, around: Surroundings) -> list[e.Fact]:
+def _first_behind(program: Program, state: StateView, loops: list[tuple[str, e.Path]]) -> tuple[str, e.Path] | None:
+    """In an order that the state alone gives, so that it does not matter where one transaction ended."""
+    while loops:
+        run = state.runs.get(loops[0][0])
+        if run is not None and is_behind(program, run, loops[0][1]):
+            return loops[0]
+        heappop(loops)
+    return None
+
+
+def _proceed(program: Program, state: StateView, item: Pending, open_: _Open, around: Surroundings) -> list[e.Fact]:
     if isinstance(item, Arrive):
         if item.token not in state.waiting:
             return []
@@ -135,7 +196,10 @@ def _proceed(program: Program, state: StateView, item: Pending, around: Surround
         case Begin():
             return begin(program, state, run, around.stored)
         case Tend():
-            return tend(program, state, run, item.path, around.stored)
+            facts = tend(program, state, run, item.path, around.stored)
+            if facts is None:
+                heappush(open_.loops, (run.id, item.path))
+            return facts or []
         case _:
             assert_never(item)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from noetl.engine import events as e
-from noetl.engine.commands import EndWait, ExpireStep, RequestExecution
+from noetl.engine.commands import Continue, EndWait, ExpireStep, RequestExecution
 from noetl.engine.descendants import child_share
 from noetl.engine.loops import is_stopping
 from noetl.engine.names import entity_id, step_of
@@ -50,9 +50,11 @@ class StopWork(msgspec.Struct, frozen=True):
 
 
 class SetTimer(msgspec.Struct, frozen=True):
+    """A timer of an execution; one that is set again replaces itself."""
+
     timer_id: str
     due_at: float
-    command: EndWait | ExpireStep
+    command: EndWait | ExpireStep | Continue
 
 
 class ClearTimers(msgspec.Struct, frozen=True):

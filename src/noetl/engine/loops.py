@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from itertools import islice
 
 import msgspec
 
@@ -34,6 +35,9 @@ from noetl.playbook.model import LoopMode, Reducer
 
 Reducers = Mapping[str, Reducer]
 
+ENDED_AT_ONCE_MAX = 100
+"""The most waiting iterations of a loop that stops which one decision ends."""
+
 _STOPPED = failed("cancelled", "another iteration failed and the loop stops at the first failure")
 
 
@@ -44,19 +48,37 @@ def begin(program: Program, state: StateView, run: RunView, stored: Stored) -> l
     return _start_loop(program, state, run, (), None, stored)
 
 
-def tend(program: Program, state: StateView, run: RunView, path: Path, stored: Stored) -> list[Fact]:
-    """A loop changed: it may be over, or have room for another iteration with a loop inside."""
+def tend(program: Program, state: StateView, run: RunView, path: Path, stored: Stored) -> list[Fact] | None:
+    """A loop changed: it may be over. None where the server is behind with it: `catch_up` goes on there."""
     loop = loop_under(run, path)
     if loop is None:
         return []
     stops = is_stopping(run, loop)
     if not loop.live and (stops or _is_complete(loop)):
         return _end_loop(program, state, run, loop, stored)
-    if stops:
-        return list(_end_waiting(run, loop))
-    is_leaf = loop.level + 1 == len(program.steps[run.step].levels)
-    if is_leaf or len(loop.live) >= loop.max_in_flight or loop.next >= loop.count:
-        return []
+    return None if _is_behind(program, run, loop, stops=stops) else []
+
+
+def is_behind(program: Program, run: RunView, path: Path) -> bool:
+    """Whether the server itself could go on with a loop: it has room for another loop inside, or stops."""
+    loop = loop_under(run, path)
+    return loop is not None and _is_behind(program, run, loop, stops=is_stopping(run, loop))
+
+
+def behind(program: Program, state: StateView) -> Iterator[tuple[str, Path]]:
+    """The loops that a transaction left before the server was done with them, by step run and path."""
+    for run in state.runs.values():
+        for path in _paths(program, run, run.loop):
+            if is_behind(program, run, path):
+                yield run.id, path
+
+
+def catch_up(program: Program, state: StateView, run: RunView, path: Path, stored: Stored) -> list[Fact]:
+    """Another iteration with a loop inside is opened; or, where the loop stops, some that wait are ended."""
+    loop = loop_under(run, path)
+    assert loop is not None
+    if is_stopping(run, loop):
+        return list(islice(_end_waiting(run, loop), ENDED_AT_ONCE_MAX))
     return _open_iteration(program, state, run, loop, stored)
 
 
@@ -160,6 +182,23 @@ def _open_iteration(program: Program, state: StateView, run: RunView, loop: Loop
     started = IterationStarted(run.id, path, by_server=True)
     scratch = scratch_at(run, path, program, stored)
     return [started, *_start_loop(program, state, run, path, scratch, stored)]
+
+
+def _is_behind(program: Program, run: RunView, loop: LoopView, *, stops: bool) -> bool:
+    if stops:
+        return next(_end_waiting(run, loop), None) is not None
+    is_leaf = loop.level + 1 == len(program.steps[run.step].levels)
+    return not is_leaf and len(loop.live) < loop.max_in_flight and loop.next < loop.count
+
+
+def _paths(program: Program, run: RunView, loop: LoopView | None) -> Iterator[Path]:
+    """The loops that hold loops, and the outermost: that one ends what waits anywhere inside it."""
+    if loop is None:
+        return
+    yield loop.path
+    if loop.level + 2 < len(program.steps[run.step].levels):
+        for iteration in loop.live.values():
+            yield from _paths(program, run, iteration.loop)
 
 
 def _is_complete(loop: LoopView) -> bool:
