@@ -45,6 +45,10 @@ class Chance(Protocol):
     def draw(self) -> float: ...
 
 
+class System(Clock, Chance, Protocol):
+    """All that a process reads of time and chance."""
+
+
 # ------------------------------------------------------------------------------ the log
 
 
@@ -55,6 +59,7 @@ class Ask(msgspec.Struct, frozen=True):
     slots: int
     lease_s: float
     indexes_max: int = 1
+    pools: Sequence[str] = ()
 
 
 class Granted(msgspec.Struct, frozen=True):
@@ -74,6 +79,9 @@ class Revoked(msgspec.Struct, frozen=True):
     epoch: int
 
 
+ENDED = frozenset({"completed", "failed", "cancelled"})
+
+
 class Summary(msgspec.Struct, frozen=True):
     """An execution as lists show it."""
 
@@ -85,6 +93,10 @@ class Summary(msgspec.Struct, frozen=True):
     changed_at: float
     head: int = 0
     parent: Parent | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in ENDED
 
 
 class Append(msgspec.Struct, frozen=True):
@@ -99,7 +111,7 @@ class Append(msgspec.Struct, frozen=True):
     events: Sequence[bytes] = ()
     effects: Sequence[Effect] = ()
     progress: Sequence[Progress] = ()
-    done: Sequence[str] = ()
+    done: Sequence[int] = ()
     asks: Sequence[Ask] = ()
     summary: Summary | None = None
 
@@ -124,15 +136,17 @@ class Fenced(msgspec.Struct, frozen=True):
 
 
 class Timer(msgspec.Struct, frozen=True):
-    id: str
+    """`id` is the row's own and never comes again, though a `timer_id` does."""
+
+    id: int
     execution_id: str
     timer: SetTimer
 
 
 class Message(msgspec.Struct, frozen=True):
-    """From one execution to another, delivered at least once, and in order where it matters: by `id` per target."""
+    """To the execution of that id, delivered at least once. What one execution says to another comes in order."""
 
-    id: str
+    id: int
     execution_id: str
     body: StartChild | CancelChild | TellParent
 
@@ -158,8 +172,8 @@ class EventLog(Protocol):
     async def due(self, limit: int) -> tuple[Sequence[Timer], float | None]:
         """Timers that are due, and in how many seconds the next one after them is."""
 
-    async def messages(self, limit: int) -> Sequence[Message]:
-        """Those that wait to be delivered, the oldest first."""
+    async def messages(self, after: int, limit: int) -> Sequence[Message]:
+        """Those that wait to be delivered, by id, beginning after that one."""
 
     async def live(self, after: str, limit: int) -> Sequence[Summary]:
         """Executions that have not ended, by id, beginning after that one."""
@@ -171,7 +185,7 @@ class WorkQueue(Protocol):
     """Work and the leases on it, timed by the store's clock."""
 
     async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
-        """Leases on the oldest work that is free, of at most `limit` rows."""
+        """Leases on the oldest work that is free, of at most `limit` rows. Nothing of an execution with an incident."""
 
     async def renew(self, leases: Sequence[Granted], lease_s: float) -> frozenset[int]:
         """Heartbeats; the answer is the epochs that are over."""
@@ -349,4 +363,3 @@ class ControlPlane(Protocol):
     async def release(self, leases: Sequence[Granted]) -> None: ...
 
     async def playbook(self, digest: str) -> Registered | None: ...
-

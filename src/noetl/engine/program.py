@@ -6,6 +6,7 @@ from functools import cached_property
 import msgspec
 
 from noetl.engine.binding import Evaluate, Places, Scope, Test, binder, guard
+from noetl.engine.kept import Kept, kept_outputs
 from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
 from noetl.engine.scopes import Setter, setter
@@ -110,6 +111,11 @@ class Program:
         self.ctx_bytes_max = limit([playbook.executor.spec], "ctx_bytes_max", CTX_BYTES_MAX_DEFAULT)
         self._pipelines: dict[str, ReadyPipeline] = {}
         self._blocks: dict[str, ReadyBlock] = {}
+
+    @cached_property
+    def kept(self) -> Kept:
+        """Which outputs are stored whatever their size."""
+        return kept_outputs(self.playbook)
 
     def pipeline(self, step: str) -> ReadyPipeline:
         found = self._pipelines.get(step)

@@ -1,0 +1,1 @@
+"""The server's shell: it carries commands through the engine into the store, and hands out work."""

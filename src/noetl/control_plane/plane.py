@@ -1,0 +1,156 @@
+"""One server: what workers and clients may ask of it, and the loops that keep executions going."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from noetl.control_plane.claims import claim_of
+from noetl.control_plane.letters import Answer, Letter, Taken
+from noetl.control_plane.limits import Limits
+from noetl.control_plane.messages import Messages
+from noetl.control_plane.progress import progress_of
+from noetl.control_plane.signals import Signals
+from noetl.control_plane.sweeper import Sweeper
+from noetl.control_plane.timers import Timers
+from noetl.control_plane.transact import Executions
+from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
+from noetl.ports import (
+    Ask,
+    Catalog,
+    Chance,
+    Claim,
+    Clock,
+    Credentials,
+    Granted,
+    LeaseReport,
+    Poll,
+    Registered,
+    ResultStore,
+    Store,
+    System,
+    Told,
+)
+from noetl.supply.programs import Programs
+
+ROWS_MAX = 20
+"""Rows of work that one poll may be granted leases on."""
+
+
+class Plane:
+    """The ports are shared with other servers; nothing else is."""
+
+    def __init__(
+        self,
+        store: Store,
+        catalog: Catalog,
+        results: ResultStore,
+        credentials: Credentials,
+        system: System,
+        limits: Limits | None = None,
+    ) -> None:
+        limits = limits or Limits()
+        self._store = store
+        self._catalog = catalog
+        self._credentials = credentials
+        self._clock: Clock = system
+        self._chance: Chance = system
+        self._limits = limits
+        self._signals = Signals()
+        programs = Programs(catalog.by_digest)
+        self._executions = Executions(store, programs, results, system, self._signals, limits)
+        self._messages = Messages(store, catalog, self._executions, self._signals, limits)
+        self._timers = Timers(store, self._executions, self._signals, limits)
+        self._sweeper = Sweeper(store, self._executions, self._signals, limits)
+        self._loops: list[asyncio.Task[None]] = []
+
+    # ------------------------------------------------------------------------------ its life
+
+    def start(self) -> None:
+        runs = (self._executions.run(), self._messages.run(), self._timers.run(), self._sweeper.run())
+        self._loops = [asyncio.create_task(run) for run in runs]
+
+    async def stop(self) -> None:
+        """Takes nothing more, answers what waits, and ends."""
+        await self._executions.drain()
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+
+    # ------------------------------------------------------------------------------ for clients
+
+    async def request(
+        self, playbook: Registered, workload: Mapping[str, object], execution_id: str | None = None
+    ) -> str | Rejection:
+        """Starts an execution. Asked again with the same id, it is the same execution."""
+        name = execution_id or self._chance.new_id()
+        missing = await self._credentials.missing(playbook)
+        command = RequestExecution(playbook.path, playbook.digest, workload, playbook.version, missing=missing)
+        answer = await self._send(name, Letter(command))
+        return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
+
+    async def cancel(self, execution_id: str, reason: str | None = None) -> Rejection | None:
+        answer = await self._send(execution_id, Letter(CancelExecution(reason)))
+        return answer if isinstance(answer, Rejection) else None
+
+    async def _send(self, execution_id: str, letter: Letter) -> Answer:
+        self._executions.post(execution_id, letter)
+        return await letter.answer
+
+    # ------------------------------------------------------------------------------ for workers
+
+    async def poll(self, ask: Ask, wait_s: float) -> Poll:
+        ends_at = self._clock.monotonic() + wait_s
+        while True:
+            revoked = self._signals.revoked(ask.worker)
+            claims = await self._claim(ask)
+            left = ends_at - self._clock.monotonic()
+            if claims or revoked or left <= 0:
+                return Poll(claims, revoked)
+            await self._signals.wait_for_work(ask.worker, min(left, self._limits.poll_s))
+
+    async def report(self, reports: Sequence[LeaseReport], ask: Ask) -> Told:
+        letters = [[_letter(each, position) for position in range(len(each.reports))] for each in reports]
+        if ask.slots > 0 and letters and letters[-1]:
+            letters[-1][-1].ask = ask
+        self._executions.make_room(sum(map(len, letters)))
+        for each, own in zip(reports, letters, strict=True):
+            self._executions.post(each.lease.execution_id, *own)
+        answers = [[await letter.answer for letter in own] for own in letters]
+        refused = {
+            number: {position: answer for position, answer in enumerate(own) if isinstance(answer, Rejection)}
+            for number, own in enumerate(answers)
+        }
+        claims = [claim for own in answers for answer in own if isinstance(answer, Taken) for claim in answer.claims]
+        return Told({number: own for number, own in refused.items() if own}, claims, self._signals.revoked(ask.worker))
+
+    async def heartbeat(self, leases: Sequence[Granted], lease_s: float) -> frozenset[int]:
+        return await self._store.renew(leases, lease_s)
+
+    async def release(self, leases: Sequence[Granted]) -> None:
+        await self._store.release(leases)
+        self._signals.work_offered()
+
+    async def playbook(self, digest: str) -> Registered | None:
+        return await self._catalog.by_digest(digest)
+
+    async def _claim(self, ask: Ask) -> list[Claim]:
+        granted = await self._store.claim(ask, ROWS_MAX)
+        if granted:
+            self._signals.work_offered()
+        claims = [await self._filled(each) for each in granted]
+        over = [each for each, claim in zip(granted, claims, strict=True) if claim is None]
+        if over:
+            await self._store.release(over)
+        return [claim for claim in claims if claim is not None]
+
+    async def _filled(self, granted: Granted) -> Claim | None:
+        shelf = self._executions.shelf
+        found = await self._executions.look(
+            granted.execution_id, lambda program, state: claim_of(program, state, granted, shelf), granted.head
+        )
+        assert found is None or isinstance(found, Claim)
+        return found
+
+
+def _letter(report: LeaseReport, position: int) -> Letter:
+    told = report.reports[position]
+    return Letter(told, progress=progress_of(report.lease, told))

@@ -1,0 +1,349 @@
+"""Commands to commits. One queue an execution, decided in order on one state in memory, many executions in a commit.
+
+A state that could not be committed is forgotten and folded again from the log. Nobody sees it before its commit.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from noetl.control_plane.claims import claim_of
+from noetl.control_plane.drafting import Draft, draft
+from noetl.control_plane.letters import Letter, Look, Taken
+from noetl.control_plane.limits import Limits
+from noetl.control_plane.loading import Loaded, Unreadable, catch_up, load
+from noetl.control_plane.signals import Signals
+from noetl.engine.commands import Rejection, RequestExecution
+from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
+from noetl.engine.program import Program
+from noetl.engine.snapshot import encode_snapshot
+from noetl.engine.state import State
+from noetl.ports import (
+    Appended,
+    Busy,
+    Claim,
+    Clock,
+    Conflict,
+    Fenced,
+    Granted,
+    Incident,
+    ResultStore,
+    Store,
+    Unavailable,
+)
+from noetl.supply.programs import Programs
+from noetl.supply.shelf import NotAtHand, Shelf
+
+
+class _Box:
+    """The queue of one execution, and its state while it is warm. A busy one is with a commit."""
+
+    __slots__ = ("execution_id", "is_busy", "letters", "loaded", "snapshot_seq", "started_at")
+
+    def __init__(self, execution_id: str) -> None:
+        self.execution_id = execution_id
+        self.letters: deque[Letter | Look] = deque()
+        self.loaded: tuple[State, Program | None] | None = None
+        self.snapshot_seq = 0
+        self.started_at: float | None = None
+        self.is_busy = False
+
+
+class Executions:
+    """All executions that this server works on."""
+
+    def __init__(
+        self,
+        store: Store,
+        programs: Programs,
+        results: ResultStore,
+        clock: Clock,
+        signals: Signals,
+        limits: Limits,
+    ) -> None:
+        self._store = store
+        self._programs = programs
+        self._results = results
+        self._clock = clock
+        self._signals = signals
+        self._limits = limits
+        self.shelf = Shelf(results, limits.shelf_bytes_max)
+        self._boxes: dict[str, _Box] = {}
+        self._ready: dict[str, _Box] = {}
+        self._waiting = 0
+        self._wake = asyncio.Event()
+        self._quiet = asyncio.Event()
+        self._quiet.set()
+        self._under_way: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    # ------------------------------------------------------------------------------ what callers see
+
+    def post(self, execution_id: str, *letters: Letter | Look) -> None:
+        """Puts letters into an execution's queue, in order. `Busy` where too much waits; then none of them is in."""
+        self.make_room(len(letters))
+        box = self._box(execution_id)
+        box.letters.extend(letters)
+        self._waiting += len(letters)
+        self._quiet.clear()
+        self._mark(box)
+
+    def make_room(self, count: int) -> None:
+        """Turns callers away while too much waits."""
+        if self._is_closed:
+            raise Unavailable("the server is stopping")
+        if self._waiting + count > self._limits.waiting_max:
+            raise Busy(self._limits.retry_after_s)
+
+    async def look(self, execution_id: str, see: Callable[[Program, State], object], head: int = 0) -> object:
+        letter = Look(see, head)
+        self.post(execution_id, letter)
+        return await letter.answer
+
+    async def run(self) -> None:
+        """Serves until it is cancelled."""
+        gate = asyncio.Semaphore(self._limits.commits_max)
+        while True:
+            await gate.acquire()
+            while not self._ready:
+                self._wake.clear()
+                await self._wake.wait()
+            task = asyncio.create_task(self._serve(self._next_group()))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+            task.add_done_callback(lambda _: gate.release())
+
+    async def drain(self) -> None:
+        """Takes nothing more, and waits until all that waits is answered."""
+        self._is_closed = True
+        await self._quiet.wait()
+
+    # ------------------------------------------------------------------------------ queues
+
+    def _box(self, execution_id: str) -> _Box:
+        box = self._boxes.pop(execution_id, None) or _Box(execution_id)
+        self._boxes[execution_id] = box
+        if len(self._boxes) > self._limits.warm_max:
+            self._forget_idle()
+        return box
+
+    def _forget_idle(self) -> None:
+        idle = [box for box in self._boxes.values() if not box.is_busy and not box.letters]
+        for box in idle[: len(self._boxes) - self._limits.warm_max]:
+            del self._boxes[box.execution_id]
+
+    def _mark(self, box: _Box) -> None:
+        if box.letters and not box.is_busy:
+            self._ready[box.execution_id] = box
+            self._wake.set()
+
+    def _next_group(self) -> list[_Box]:
+        """Warm executions share a commit; a cold one, which has to be read first, holds up nobody."""
+        first = next(iter(self._ready.values()))
+        group = [first]
+        if first.loaded is not None:
+            warm = (box for box in self._ready.values() if box.loaded is not None)
+            group = [box for box, _ in zip(warm, range(self._limits.group_max), strict=False)]
+        for box in group:
+            del self._ready[box.execution_id]
+            box.is_busy = True
+        return group
+
+    def _answered(self, count: int) -> None:
+        self._waiting -= count
+        if self._waiting == 0:
+            self._quiet.set()
+
+    # ------------------------------------------------------------------------------ commits
+
+    async def _serve(self, group: list[_Box]) -> None:
+        drafts: list[tuple[_Box, Draft, list[Look]]] = []
+        for box in group:
+            made = await self._prepared(box)
+            if made is not None:
+                drafts.append((box, *made))
+        await self._commit(drafts)
+        for box in group:
+            box.is_busy = False
+            self._mark(box)
+
+    async def _prepared(self, box: _Box) -> tuple[Draft, list[Look]] | None:
+        """The next letters of an execution, decided. A bug ends here and parks the execution."""
+        letters, looks = self._take(box)
+        try:
+            return await self._decided(box, letters, looks), looks
+        except Unavailable as trouble:
+            await self._again(box, [*letters, *looks], trouble)
+        except Unreadable as trouble:
+            await self._park(box, [*letters, *looks], "unreadable", str(trouble))
+        except Exception as bug:  # noqa: BLE001 — the one handler of bugs: the execution is parked, the server goes on
+            await self._park(box, [*letters, *looks], "bug", f"{type(bug).__name__}: {bug}")
+        return None
+
+    def _take(self, box: _Box) -> tuple[list[Letter], list[Look]]:
+        letters: list[Letter] = []
+        looks: list[Look] = []
+        while box.letters and len(letters) < self._limits.letters_max:
+            found = box.letters.popleft()
+            if isinstance(found, Letter):
+                letters.append(found)
+            else:
+                looks.append(found)
+        return letters, looks
+
+    async def _decided(self, box: _Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft:
+        for _ in range(self._limits.tries_max):
+            state, program = await self._state(box, letters, max((look.head for look in looks), default=0))
+            try:
+                return draft(program, state, letters, self._clock, self.shelf, box.started_at)
+            except NotAtHand as missing:
+                box.loaded = None
+                await self.shelf.bring(missing.reference)
+        raise Unavailable("a decision asks for ever more stored data")
+
+    async def _state(self, box: _Box, letters: Sequence[Letter], head: int) -> tuple[State, Program | None]:
+        log, programs, read_max = self._store, self._programs, self._limits.read_max
+        if box.loaded is None:
+            found: Loaded = await load(log, programs, self.shelf, box.execution_id, read_max)
+            summary = await self._store.summary(box.execution_id)
+            box.started_at = summary.started_at if summary is not None else None
+            box.snapshot_seq = found.snapshot
+            box.loaded = found.state, found.program
+        state, program = box.loaded
+        if state.seq < head:
+            program = await catch_up(log, programs, self.shelf, state, program, read_max)
+        if program is None:
+            program = await self._requested(letters)
+        box.loaded = state, program
+        return box.loaded
+
+    async def _requested(self, letters: Sequence[Letter]) -> Program | None:
+        for letter in letters:
+            if isinstance(letter.command, RequestExecution):
+                return await self._programs.get(letter.command.digest)
+        return None
+
+    async def _commit(self, drafts: Sequence[tuple[_Box, Draft, list[Look]]]) -> None:
+        drafts = sorted(drafts, key=lambda each: each[0].execution_id)
+        blobs = [blob for _, made, _ in drafts for blob in made.blobs]
+        try:
+            if blobs:
+                await self._results.put(blobs)
+            answers = await self._store.commit([made.append for _, made, _ in drafts])
+        except Unavailable as trouble:
+            for box, made, looks in drafts:
+                box.loaded = None
+                await self._again(box, [*made.letters, *looks], trouble)
+            return
+        for (box, made, looks), answer in zip(drafts, answers, strict=True):
+            match answer:
+                case Appended():
+                    await self._appended(box, made, looks, answer)
+                case Conflict():
+                    box.loaded = None
+                    await self._again(box, [*made.letters, *looks], None)
+                case Fenced(epochs):
+                    box.loaded = None
+                    await self._fenced(box, made, looks, epochs)
+
+    async def _appended(self, box: _Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
+        self._announce(made, answer)
+        claims = await self._claims(box, answer.granted)
+        for position, letter in enumerate(made.letters):
+            worker = letter.ask.worker if letter.ask is not None else None
+            own = [claim for claim in claims if claim.granted.lease.worker == worker]
+            letter.resolve(made.refused.get(position) or Taken(own))
+        await self._show(box, looks)
+        self._answered(len(made.letters) + len(looks))
+        await self._snapshot(box)
+
+    def _announce(self, made: Draft, answer: Appended) -> None:
+        if made.append.events:
+            self._signals.appended(made.append.execution_id)
+        if answer.has_work:
+            self._signals.work_offered()
+        for revoked in answer.revoked:
+            self._signals.revoke(revoked)
+        for effect in made.append.effects:
+            if isinstance(effect, SetTimer):
+                self._signals.timers.set()
+            elif isinstance(effect, StartChild | CancelChild | TellParent):
+                self._signals.messages.set()
+
+    async def _claims(self, box: _Box, granted: Sequence[Granted]) -> list[Claim]:
+        assert box.loaded is not None
+        state, program = box.loaded
+        found: list[Claim] = []
+        for each in granted:
+            assert program is not None
+            claim = await self.shelf.tried(lambda each=each: claim_of(program, state, each, self.shelf))  # type: ignore[misc]
+            if claim is not None:
+                found.append(claim)
+        return found
+
+    async def _show(self, box: _Box, looks: Sequence[Look]) -> None:
+        assert box.loaded is not None
+        state, program = box.loaded
+        for look in looks:
+            if program is None:
+                look.resolve(None)
+                continue
+            try:
+                look.resolve(await self.shelf.tried(lambda look=look: look.see(program, state)))  # type: ignore[misc]
+            except Unavailable as trouble:
+                look.fail(trouble)
+
+    async def _snapshot(self, box: _Box) -> None:
+        """Saves the state now and then; whether that succeeds does not matter."""
+        assert box.loaded is not None
+        state, _ = box.loaded
+        if state.has_ended:
+            box.loaded = None
+            return
+        if state.seq - box.snapshot_seq < self._limits.snapshot_every:
+            return
+        box.snapshot_seq = state.seq
+        try:
+            await self._store.save_snapshot(state.execution_id, state.seq, encode_snapshot(state))
+        except Unavailable:
+            return
+
+    # ------------------------------------------------------------------------------ trouble
+
+    async def _again(self, box: _Box, letters: Sequence[Letter | Look], trouble: Unavailable | None) -> None:
+        """Carries letters once more, in their order, unless it was tried often enough."""
+        box.loaded = None
+        kept: list[Letter | Look] = []
+        for letter in letters:
+            tries = letter.tries = letter.tries + 1
+            if tries < self._limits.tries_max:
+                kept.append(letter)
+            else:
+                letter.fail(trouble or Unavailable(f"others keep changing execution {box.execution_id}"))
+                self._answered(1)
+        box.letters.extendleft(reversed(kept))
+        if trouble is not None and kept:
+            await asyncio.sleep(self._limits.backoff_s * 2 ** min(kept[0].tries, 6))
+
+    async def _fenced(self, box: _Box, made: Draft, looks: Sequence[Look], epochs: frozenset[int]) -> None:
+        """Letters under a lease that is over are refused; the others go again."""
+        kept: list[Letter | Look] = []
+        for letter in made.letters:
+            if letter.progress is not None and letter.progress.epoch in epochs:
+                letter.resolve(Rejection("stale", f"lease {letter.progress.epoch} is over"))
+                self._answered(1)
+            else:
+                kept.append(letter)
+        await self._again(box, [*kept, *looks], None)
+
+    async def _park(self, box: _Box, letters: Sequence[Letter | Look], kind: str, message: str) -> None:
+        """The execution cannot go on: it shows an incident, and everything but a cancel is turned away."""
+        box.loaded = None
+        try:
+            await self._store.open(Incident(box.execution_id, kind, message, self._clock.now()))
+        except Unavailable as trouble:
+            await self._again(box, letters, trouble)
+            return
+        for letter in letters:
+            letter.fail(Unavailable(f"execution {box.execution_id} is parked: {message}"))
+        self._answered(len(letters))

@@ -1,0 +1,233 @@
+"""One worker: it polls for work, runs what it holds, reports, keeps its leases alive and stops itself in time."""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from noetl.data_plane.holding import Holding
+from noetl.data_plane.limits import Limits
+from noetl.data_plane.report import Reporter
+from noetl.data_plane.run_step import Runner
+from noetl.engine.reference import External, Reference
+from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, ResultStore, System, Tool, Unavailable
+from noetl.supply.programs import Programs
+from noetl.supply.shelf import Shelf
+from noetl.supply.waiting import wait_for
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    def __init__(
+        self,
+        name: str,
+        control: ControlPlane,
+        tools: Mapping[str, Tool],
+        results: ResultStore,
+        *,
+        system: System,
+        limits: Limits | None = None,
+        pools: Sequence[str] = (),
+    ) -> None:
+        self.name = name
+        self._control = control
+        self._clock: Clock = system
+        self._limits = limits or Limits()
+        self._pools = pools
+        self._programs = Programs(control.playbook)
+        self._shelf = Shelf(results, self._limits.shelf_bytes_max)
+        self._holdings: dict[int, Holding] = {}
+        self._changed = asyncio.Event()
+        self._polled_slots = 0
+        self._is_stopping = False
+        self._reporter = Reporter(self, control, system, self._limits)
+        self._runner = Runner(tools, results, system, self._limits, self._reporter.wake)
+        self._loops: list[asyncio.Task[None]] = []
+
+    # ------------------------------------------------------------------------------ its life
+
+    def start(self) -> None:
+        runs = (self._poll(), self._reporter.run(), self._renew(), self._fence())
+        self._loops = [asyncio.create_task(run) for run in runs]
+
+    async def stop(self, drain_s: float) -> None:
+        """Begins nothing more, lets what runs end for so long, then gives back the rest."""
+        self._is_stopping = True
+        self._changed.set()
+        ends_at = self._clock.monotonic() + drain_s
+        while any(holding.pipes or holding.pending for holding in self._holdings.values()):
+            left_s = ends_at - self._clock.monotonic()
+            if left_s <= 0:
+                break
+            self._changed.clear()
+            await wait_for(self._changed, left_s)
+        for loop in self._loops:
+            loop.cancel()
+        await asyncio.gather(*self._loops, return_exceptions=True)
+        await self._give_back(list(self._holdings.values()))
+
+    async def _give_back(self, holdings: Sequence[Holding]) -> None:
+        if not holdings:
+            return
+        for holding in holdings:
+            self._drop(holding)
+            holding.lose()
+        try:
+            await self._control.release([holding.granted for holding in holdings])
+        except Unavailable:
+            return
+
+    # ------------------------------------------------------------------------------ claiming
+
+    @property
+    def holdings(self) -> Sequence[Holding]:
+        return tuple(self._holdings.values())
+
+    @property
+    def free_slots(self) -> int:
+        """What nothing takes up that is held or asked for."""
+        if self._is_stopping or sum(len(holding.pending) for holding in self.holdings) > self._limits.untold_max:
+            return 0
+        held = sum(max(holding.slots, len(holding.pipes)) for holding in self.holdings if not holding.is_over)
+        return max(0, self._limits.slots - held - self._polled_slots)
+
+    def ask(self, slots: int) -> Ask:
+        limits = self._limits
+        return Ask(self.name, slots, limits.lease_s, max(1, slots * limits.prefetch), self._pools)
+
+    async def _poll(self) -> None:
+        while True:
+            self._changed.clear()
+            slots = self.free_slots
+            if slots < 1:
+                await self._changed.wait()
+                continue
+            await self._poll_for(slots)
+
+    async def _poll_for(self, slots: int) -> None:
+        asked_at = self._clock.monotonic()
+        self._polled_slots = slots
+        try:
+            poll = await self._control.poll(self.ask(slots), self._limits.poll_s)
+        except Unavailable:
+            await asyncio.sleep(self._limits.backoff_s)
+            return
+        finally:
+            self._polled_slots = 0
+        self.lose(poll.revoked)
+        await self.accept(poll.claims, asked_at)
+
+    async def accept(self, claims: Sequence[Claim], asked_at: float) -> None:
+        """Takes claims into hand; those whose data cannot be had are given back."""
+        for claim in claims:
+            if claim.epoch in self._holdings:
+                continue
+            try:
+                holding = await self._in_hand(claim, asked_at)
+            except Unavailable:
+                await self._refuse(claim.granted)
+                continue
+            self._holdings[claim.epoch] = holding
+            self._fill(holding)
+
+    async def _refuse(self, granted: Granted) -> None:
+        try:
+            await self._control.release([granted])
+        except Unavailable:
+            return
+
+    async def _in_hand(self, claim: Claim, asked_at: float) -> Holding:
+        program = await self._programs.get(claim.digest)
+        if program is None:
+            raise Unavailable(f"the playbook with digest {claim.digest} is not in the catalog")
+        items = await self._items(claim)
+        whole = msgspec.structs.replace(claim, outputs={}, loop=None)
+        found = await self._shelf.hydrated(whole)
+        assert isinstance(found, Claim)
+        loop = msgspec.structs.replace(claim.loop, items=()) if claim.loop is not None else None
+        filled = msgspec.structs.replace(found, outputs=claim.outputs, loop=await self._shelf.hydrated(loop))
+        return Holding(filled, program, items, asked_at + self._limits.lease_s - self._limits.margin_s)
+
+    async def _items(self, claim: Claim) -> Sequence[object]:
+        loop = claim.loop
+        if loop is None:
+            return ()
+        if isinstance(loop.items, External | Reference):
+            stored = loop.items
+            whole = await self._shelf.tried(lambda: self._shelf.value(stored))
+            assert isinstance(whole, list)
+            return whole[loop.first : loop.stop]
+        found = await self._shelf.hydrated(list(loop.items))
+        assert isinstance(found, list)
+        return found
+
+    # ------------------------------------------------------------------------------ running
+
+    def _fill(self, holding: Holding) -> None:
+        """Begins as many pipelines as the lease has slots."""
+        while holding.can_begin and not self._is_stopping:
+            index = holding.begin()
+            holding.pipes[index].task = asyncio.create_task(self._run(holding, index))
+
+    async def _run(self, holding: Holding, index: int) -> None:
+        try:
+            is_parked = await self._runner.run(holding, index)
+        except Exception:  # the one handler of bugs: the lease runs out, and what comes back too often is poison
+            log.exception("lease %d on %s broke", holding.claim.epoch, holding.step_run_id)
+            self.lose(frozenset({holding.claim.epoch}))
+            return
+        holding.leave(index, is_parked=is_parked)
+        self._fill(holding)
+        self._changed.set()
+
+    async def advance(self, holding: Holding) -> None:
+        """Something of a holding was told: it may be over. Where something was refused, the rest is given back."""
+        if holding.is_over and holding.is_refused:
+            await self._give_back([holding])
+        elif holding.is_over:
+            self._drop(holding)
+        self._changed.set()
+
+    def lose(self, epochs: frozenset[int]) -> None:
+        """Leases that are over: what runs under them is stopped."""
+        for epoch in epochs & self._holdings.keys():
+            holding = self._holdings[epoch]
+            self._drop(holding)
+            holding.lose()
+
+    async def give_back(self, holding: Holding) -> None:
+        await self._give_back([holding])
+
+    def _drop(self, holding: Holding) -> None:
+        self._holdings.pop(holding.claim.epoch, None)
+        self._changed.set()
+
+    # ------------------------------------------------------------------------------ leases
+
+    async def _renew(self) -> None:
+        while True:
+            await asyncio.sleep(self._limits.renew_s)
+            held = [holding.granted for holding in self.holdings]
+            if not held:
+                continue
+            sent_at = self._clock.monotonic()
+            try:
+                over = await self._control.heartbeat(held, self._limits.lease_s)
+            except Unavailable:
+                continue
+            self.lose(over)
+            self._extend({granted.lease.epoch for granted in held} - over, sent_at)
+
+    def _extend(self, epochs: set[int], sent_at: float) -> None:
+        for epoch in epochs & self._holdings.keys():
+            holding = self._holdings[epoch]
+            holding.deadline = sent_at + self._limits.lease_s - self._limits.margin_s
+
+    async def _fence(self) -> None:
+        """Stops what runs under a lease that could not be renewed, before anyone else may have it."""
+        while True:
+            await asyncio.sleep(self._limits.margin_s / 4)
+            now = self._clock.monotonic()
+            self.lose(frozenset(epoch for epoch, holding in self._holdings.items() if holding.deadline <= now))

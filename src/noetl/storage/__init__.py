@@ -1,0 +1,1 @@
+"""Stores: each passes the same conformance suite."""

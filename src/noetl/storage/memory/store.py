@@ -1,0 +1,191 @@
+"""The log, the work and the incidents in memory: transactions, conflicts, leases by its own clock.
+
+What a database would not have flushed yet can be lost: `crash` takes back what was not durable.
+"""
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+
+import msgspec
+
+from noetl.engine import leases
+from noetl.engine.effects import CancelChild, ClearTimers, Effect, EndAll, SetTimer, StartChild, TellParent
+from noetl.engine.leases import Lease, Work
+from noetl.engine.worklist import Row, advance, carry_out
+from noetl.ports import (
+    Append,
+    Appended,
+    Ask,
+    Clock,
+    Conflict,
+    Expired,
+    Fenced,
+    Granted,
+    Incident,
+    Message,
+    Revoked,
+    Summary,
+    Timer,
+)
+from noetl.storage.memory.agenda import Agenda
+from noetl.storage.memory.worktable import WorkTable
+
+
+class MemoryStore:
+    """Every method is one transaction: nothing is awaited inside, so nobody sees half of it."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._logs: dict[str, list[bytes]] = {}
+        self._summaries: dict[str, Summary] = {}
+        self._live: dict[str, None] = {}
+        self._snapshots: dict[str, tuple[int, bytes]] = {}
+        self._incidents: dict[str, Incident] = {}
+        self._agenda = Agenda()
+        self._work = WorkTable()
+        self._undo: list[Callable[[], None]] = []
+
+    # ------------------------------------------------------------------------------ the log
+
+    async def commit(self, appends: Sequence[Append]) -> Sequence[Appended | Conflict | Fenced]:
+        answers = [self._append(append) for append in appends]
+        self._undo.clear()
+        return answers
+
+    async def head(self, execution_id: str) -> int:
+        return len(self._logs.get(execution_id, ()))
+
+    async def read(self, execution_id: str, after: int, limit: int) -> Sequence[bytes]:
+        return tuple(self._logs.get(execution_id, ())[after : after + limit])
+
+    async def save_snapshot(self, execution_id: str, seq: int, data: bytes) -> None:
+        before = self._snapshots.get(execution_id)
+        self._snapshots[execution_id] = (seq, data)
+        self._undo.append(partial(self._restore_snapshot, execution_id, before))
+
+    async def snapshot(self, execution_id: str) -> tuple[int, bytes] | None:
+        return self._snapshots.get(execution_id)
+
+    async def due(self, limit: int) -> tuple[Sequence[Timer], float | None]:
+        return self._agenda.due(self._clock.now(), limit)
+
+    async def messages(self, after: int, limit: int) -> Sequence[Message]:
+        return self._agenda.waiting(after, limit)
+
+    async def live(self, after: str, limit: int) -> Sequence[Summary]:
+        names = heapq.nsmallest(limit, (name for name in self._live if name > after))
+        return tuple(self._summaries[name] for name in names)
+
+    async def summary(self, execution_id: str) -> Summary | None:
+        return self._summaries.get(execution_id)
+
+    def _append(self, append: Append) -> Appended | Conflict | Fenced:
+        name = append.execution_id
+        head = len(self._logs.get(name, ()))
+        if head != append.head:
+            return Conflict(head)
+        rows, now = dict(self._work.rows(name)), self._clock.now()
+        fenced = frozenset(each.epoch for each in append.progress if not advance(rows, each, now))
+        if fenced:
+            return Fenced(fenced)
+        lost = self._carry_out(name, rows, append.effects)
+        self._work.write(name, rows)
+        self._record(append)
+        granted = [grant for ask in append.asks for grant in self._work.claim_from(name, ask, now)]
+        revoked = tuple(Revoked(lease.worker, lease.epoch) for lease in lost)
+        return Appended(tuple(self._dated(granted)), revoked, self._work.has_open(name))
+
+    def _carry_out(self, name: str, rows: dict[Row, Work], effects: Sequence[Effect]) -> list[Lease]:
+        lost: list[Lease] = []
+        for effect in effects:
+            match effect:
+                case SetTimer() | ClearTimers() | StartChild() | CancelChild() | TellParent():
+                    self._agenda.carry_out(name, effect)
+                case _:
+                    lost += carry_out(rows, effect)
+            if isinstance(effect, EndAll):
+                self._agenda.clear(name)
+        return lost
+
+    def _record(self, append: Append) -> None:
+        name, summary = append.execution_id, append.summary
+        if append.events:
+            self._logs.setdefault(name, []).extend(append.events)
+        for done in append.done:
+            self._agenda.answer(done)
+        if summary is None:
+            return
+        self._summaries[name] = summary
+        if summary.has_ended:
+            self._live.pop(name, None)
+        else:
+            self._live[name] = None
+
+    def _dated(self, granted: Sequence[Granted]) -> Iterator[Granted]:
+        for grant in granted:
+            yield msgspec.structs.replace(grant, head=len(self._logs[grant.execution_id]))
+
+    def _restore_snapshot(self, execution_id: str, before: tuple[int, bytes] | None) -> None:
+        if before is None:
+            self._snapshots.pop(execution_id, None)
+        else:
+            self._snapshots[execution_id] = before
+
+    # ------------------------------------------------------------------------------ work
+
+    async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
+        granted = self._work.claim(ask, limit, self._clock.now(), self._incidents)
+        self._undo.clear()
+        return tuple(self._dated(granted))
+
+    async def renew(self, held: Sequence[Granted], lease_s: float) -> frozenset[int]:
+        """Not durable by itself: a crash may take a lease back to its earlier end."""
+        over: set[int] = set()
+        for each in held:
+            key = (each.execution_id, each.row)
+            work = self._work.get(key)
+            now = self._clock.now()
+            renewed = leases.renew(work, each.lease.epoch, now=now, lease_s=lease_s) if work is not None else None
+            if work is None or renewed is None:
+                over.add(each.lease.epoch)
+            else:
+                self._work.put(key, renewed)
+                self._undo.append(partial(self._work.put, key, work))
+        return frozenset(over)
+
+    async def release(self, held: Sequence[Granted]) -> None:
+        for each in held:
+            key = (each.execution_id, each.row)
+            work = self._work.get(key)
+            if work is not None:
+                self._work.put(key, leases.release(work, each.lease.epoch))
+        self._undo.clear()
+
+    async def expire(self, limit: int) -> Sequence[Expired]:
+        found = self._work.expire(self._clock.now(), limit)
+        self._undo.clear()
+        return found
+
+    # ------------------------------------------------------------------------------ incidents
+
+    async def open(self, incident: Incident) -> None:
+        self._incidents.setdefault(incident.execution_id, incident)
+        self._undo.clear()
+
+    async def close(self, execution_id: str) -> None:
+        self._incidents.pop(execution_id, None)
+        self._undo.clear()
+
+    async def incident(self, execution_id: str) -> Incident | None:
+        return self._incidents.get(execution_id)
+
+    async def incidents(self, limit: int) -> Sequence[Incident]:
+        return tuple(islice(self._incidents.values(), limit))
+
+    def crash(self) -> None:
+        """What was not durable is gone, as after a power failure."""
+        for undo in reversed(self._undo):
+            undo()
+        self._undo.clear()
