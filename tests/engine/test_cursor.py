@@ -2,8 +2,18 @@
 
 import pytest
 
-from noetl.engine.cursor import Cursor, Frame, apply, start
-from noetl.engine.events import Call, Patch, TaskDone, TaskStarted, TaskWaiting
+from noetl.engine.calls import turn_output
+from noetl.engine.cursor import Cursor, Frame, Turn, apply, start
+from noetl.engine.events import (
+    BlockLoop,
+    Call,
+    IterationDone,
+    IterationStarted,
+    Patch,
+    TaskDone,
+    TaskStarted,
+    TaskWaiting,
+)
 from noetl.engine.output import NOTHING, Output, failed
 from noetl.playbook.model import Dialect, Directive
 
@@ -137,3 +147,15 @@ def test_patches_of_a_run_reach_every_scope_and_change_no_earlier_cursor() -> No
     assert isinstance(frame, Frame)
     assert (cursor.ctx, frame.step, frame.iter) == ({"a": 1}, {"kept": 1, "b": {"c": 2}}, {"d": 3})
     assert before == Cursor((Frame(step={"kept": 1}),))
+
+
+def test_what_a_looped_block_has_gathered_is_kept_in_few_chunks_and_in_order() -> None:
+    cursor = Cursor((Frame(), Turn("b", "c", (), 0, BlockLoop("n", [0] * 1_000), {}, None)))
+    for index in range(1_000):
+        inside = apply(cursor, IterationStarted("s#1", (), "c", turn=(index,)), Dialect.CANONICAL, "")
+        ended = IterationDone("s#1", (), Output(data=index), call="c", turn=(index,))
+        cursor = apply(inside, ended, Dialect.CANONICAL, "")
+    turn = cursor.top
+    assert isinstance(turn, Turn)
+    assert [len(chunk) for chunk in turn.data] == [512, 256, 128, 64, 32, 8]
+    assert turn_output(turn).data == list(range(1_000))

@@ -74,7 +74,7 @@ def turn_output(turn: Turn) -> Output:
     counts = Loop(total, turn.index - failures, failures, total - turn.index)
     if turn.failure is not None:
         return msgspec.structs.replace(turn.failure, loop=counts)
-    return Output(data=list(turn.data), loop=counts)
+    return Output(data=[data for chunk in turn.data for data in chunk], loop=counts)
 
 
 def _loop(standing: Standing, block: ReadyBlock, level: int, own: Values, scratch: Values | None) -> BlockLoop:

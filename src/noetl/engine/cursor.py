@@ -69,7 +69,7 @@ class Frame(msgspec.Struct, frozen=True, tag="frame"):
 
 
 class Turn(msgspec.Struct, frozen=True, tag="turn"):
-    """A looped block between two iterations: its items, how far it is, and what the iterations gave.
+    """A looped block between two iterations: its items, how far it is, and what the iterations gave, in chunks.
 
     `indexes` number the iteration around an inner loop.
     """
@@ -83,7 +83,7 @@ class Turn(msgspec.Struct, frozen=True, tag="turn"):
     parent: Values | None
     step: Values = {}
     index: int = 0
-    data: tuple[object, ...] = ()
+    data: tuple[tuple[object, ...], ...] = ()
     failure: Output | None = None
 
 
@@ -246,9 +246,17 @@ def _turn_ended(cursor: Cursor, fact: IterationDone | IterationFailed) -> Cursor
     if isinstance(fact, IterationFailed):
         moved = msgspec.structs.replace(turn, failure=fact.output, index=turn.index + 1)
     else:
-        data = (*turn.data, fact.output.data)
+        data = _appended(turn.data, fact.output.data)
         moved = msgspec.structs.replace(turn, data=data, index=turn.index + 1, step=cursor.top.step)
     return Cursor((*cursor.frames[:-2], moved), cursor.task_runs, cursor.ctx)
+
+
+def _appended(chunks: tuple[tuple[object, ...], ...], value: object) -> tuple[tuple[object, ...], ...]:
+    """Chunks of equal length become one, so that there are few and each element is copied a few times only."""
+    kept, last = list(chunks), (value,)
+    while kept and len(kept[-1]) == len(last):
+        last = (*kept.pop(), *last)
+    return (*kept, last)
 
 
 def frame_of(cursor: Cursor, fact: TaskDone) -> Frame | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from noetl.playbook.document import Document, SetUse
 from noetl.playbook.model import Block, Step
-from noetl.playbook.rules.written import owners, title
+from noetl.playbook.rules.written import title
 
 Writes = Mapping[str, Sequence[SetUse]]
 
@@ -33,5 +33,6 @@ def writes_in(document: Document, owner: Step | Block) -> Writes:
     return found
 
 
-def looped(document: Document) -> list[Step | Block]:
-    return [owner for owner in owners(document) if owner.loop is not None]
+def looped(document: Document) -> list[Step]:
+    """The steps with a loop. That of a block runs in order, so that nothing of it has to be merged."""
+    return [step for step in document.playbook.workflow if step.loop is not None]
