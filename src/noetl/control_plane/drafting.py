@@ -8,7 +8,7 @@ from noetl.control_plane.letters import Letter
 from noetl.engine import events as e
 from noetl.engine.codec import encode
 from noetl.engine.commands import Command, Rejection, RequestExecution
-from noetl.engine.decide import Surroundings, transact
+from noetl.engine.decide import Surroundings, continuation, transact
 from noetl.engine.effects import Effect, effects
 from noetl.engine.envelope import stamp
 from noetl.engine.program import Program
@@ -67,7 +67,11 @@ class _Making:
             return Rejection("unknown", f"there is no execution {self.state.execution_id}")
         assert self.program is not None
         around = Surroundings(self.clock.now(), self.stored, self.spill)
-        return transact(self.program, self.state, command, around)
+        facts = transact(self.program, self.state, command, around)
+        if not isinstance(facts, Rejection):
+            timer = continuation(self.program, self.state, command, facts, around)
+            self.effects.extend([timer] if timer is not None else [])
+        return facts
 
     def record(self, facts: Sequence[e.Fact]) -> None:
         state, now = self.state, self.clock.now()

@@ -1,0 +1,28 @@
+"""The log of an execution as it grows, by number, so that nothing is missed and nothing comes twice."""
+
+from collections.abc import AsyncIterator
+
+from noetl.control_plane.limits import Limits
+from noetl.control_plane.signals import Signals
+from noetl.ports import EventLog
+
+
+class Feed:
+    def __init__(self, log: EventLog, signals: Signals, limits: Limits) -> None:
+        self._log = log
+        self._signals = signals
+        self._limits = limits
+
+    async def events(self, execution_id: str, after: int = 0) -> AsyncIterator[bytes]:
+        """Events from the one after that number on, until the execution has ended and all are told."""
+        while True:
+            summary = await self._log.summary(execution_id)
+            found = await self._log.read(execution_id, after, self._limits.read_max)
+            for data in found:
+                yield data
+            after += len(found)
+            if found:
+                continue
+            if summary is not None and summary.has_ended:
+                return
+            await self._signals.wait_for_events(execution_id, self._limits.poll_s)
