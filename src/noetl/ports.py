@@ -130,9 +130,9 @@ class Conflict(msgspec.Struct, frozen=True):
 
 
 class Fenced(msgspec.Struct, frozen=True):
-    """These leases are over, or the index was not theirs."""
+    """Nothing was appended: of the `progress`, by position, the lease is over or the index is not its own."""
 
-    epochs: frozenset[int]
+    positions: frozenset[int]
 
 
 class Timer(msgspec.Struct, frozen=True):

@@ -19,12 +19,16 @@ from noetl.ports import Append, Clock, Summary
 
 
 class Draft(msgspec.Struct, frozen=True):
-    """An append that is ready, the bytes to store before it, and which of the letters were refused, by position."""
+    """An append that is ready, the bytes to store before it, and which of the letters were refused, by position.
+
+    `fences` are the positions of the letters whose progress is in the append.
+    """
 
     letters: Sequence[Letter]
     append: Append
     blobs: Sequence[Blob]
     refused: Mapping[int, Rejection]
+    fences: Sequence[int]
 
 
 def draft(
@@ -86,6 +90,11 @@ class _Making:
 
     def draft(self, letters: Sequence[Letter], started_at: float | None) -> Draft:
         taken = [letter for position, letter in enumerate(letters) if position not in self.refused]
+        fences = [
+            position
+            for position, letter in enumerate(letters)
+            if position not in self.refused and letter.progress is not None
+        ]
         append = Append(
             self.state.execution_id,
             self.head,
@@ -96,7 +105,7 @@ class _Making:
             [letter.ask for letter in taken if letter.ask is not None],
             self.summary(started_at) if self.events else None,
         )
-        return Draft(letters, append, tuple(self.spill.blobs.values()), self.refused)
+        return Draft(letters, append, tuple(self.spill.blobs.values()), self.refused, fences)
 
     def summary(self, started_at: float | None) -> Summary:
         assert self.program is not None

@@ -13,7 +13,7 @@ from noetl.control_plane.letters import Letter, Look, Taken
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.loading import Loaded, Unreadable, catch_up, load
 from noetl.control_plane.signals import Signals
-from noetl.engine.commands import Rejection, RequestExecution
+from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
 from noetl.engine.program import Program
 from noetl.engine.snapshot import encode_snapshot
@@ -171,6 +171,7 @@ class Executions:
         """The next letters of an execution, decided. A bug ends here and parks the execution."""
         letters, looks = self._take(box)
         try:
+            letters = await self._admitted(box, letters)
             return await self._decided(box, letters, looks), looks
         except Unavailable as trouble:
             await self._again(box, [*letters, *looks], trouble)
@@ -179,6 +180,19 @@ class Executions:
         except Exception as bug:  # noqa: BLE001 — the one handler of bugs: the execution is parked, the server goes on
             await self._park(box, [*letters, *looks], "bug", f"{type(bug).__name__}: {bug}")
         return None
+
+    async def _admitted(self, box: _Box, letters: list[Letter]) -> list[Letter]:
+        """An execution with an incident takes nothing but a cancel. It is always cold, so that this is asked anew."""
+        incident = await self._store.incident(box.execution_id) if box.loaded is None else None
+        if incident is None:
+            return letters
+        trouble = Unavailable(f"execution {box.execution_id} is parked: {incident.message}")
+        cancels = [letter for letter in letters if isinstance(letter.command, CancelExecution)]
+        for letter in letters:
+            if letter not in cancels:
+                letter.fail(trouble)
+                self._answered(1)
+        return cancels
 
     def _take(self, box: _Box) -> tuple[list[Letter], list[Look]]:
         letters: list[Letter] = []
@@ -242,9 +256,9 @@ class Executions:
                 case Conflict():
                     box.loaded = None
                     await self._again(box, [*made.letters, *looks], None)
-                case Fenced(epochs):
+                case Fenced(positions):
                     box.loaded = None
-                    await self._fenced(box, made, looks, epochs)
+                    await self._fenced(box, made, looks, positions)
 
     async def _appended(self, box: _Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
         self._announce(made, answer)
@@ -255,7 +269,10 @@ class Executions:
             letter.resolve(made.refused.get(position) or Taken(own))
         await self._show(box, looks)
         self._answered(len(made.letters) + len(looks))
-        await self._snapshot(box)
+        try:
+            await self._tidy(box)
+        except Unavailable:
+            return
 
     def _announce(self, made: Draft, answer: Appended) -> None:
         if made.append.events:
@@ -293,20 +310,19 @@ class Executions:
             except Unavailable as trouble:
                 look.fail(trouble)
 
-    async def _snapshot(self, box: _Box) -> None:
-        """Saves the state now and then; whether that succeeds does not matter."""
+    async def _tidy(self, box: _Box) -> None:
+        """Saves the state now and then; an execution that has ended needs no incident any more."""
         assert box.loaded is not None
         state, _ = box.loaded
         if state.has_ended:
             box.loaded = None
+            if await self._store.incident(box.execution_id) is not None:
+                await self._store.close(box.execution_id)
             return
         if state.seq - box.snapshot_seq < self._limits.snapshot_every:
             return
         box.snapshot_seq = state.seq
-        try:
-            await self._store.save_snapshot(state.execution_id, state.seq, encode_snapshot(state))
-        except Unavailable:
-            return
+        await self._store.save_snapshot(state.execution_id, state.seq, encode_snapshot(state))
 
     # ------------------------------------------------------------------------------ trouble
 
@@ -325,12 +341,13 @@ class Executions:
         if trouble is not None and kept:
             await asyncio.sleep(self._limits.backoff_s * 2 ** min(kept[0].tries, 6))
 
-    async def _fenced(self, box: _Box, made: Draft, looks: Sequence[Look], epochs: frozenset[int]) -> None:
-        """Letters under a lease that is over are refused; the others go again."""
+    async def _fenced(self, box: _Box, made: Draft, looks: Sequence[Look], positions: frozenset[int]) -> None:
+        """What was told under a lease that is over is refused; the others go again."""
+        refused = {made.fences[position] for position in positions}
         kept: list[Letter | Look] = []
-        for letter in made.letters:
-            if letter.progress is not None and letter.progress.epoch in epochs:
-                letter.resolve(Rejection("stale", f"lease {letter.progress.epoch} is over"))
+        for position, letter in enumerate(made.letters):
+            if position in refused:
+                letter.resolve(Rejection("stale", "the lease is over, or the work is another's"))
                 self._answered(1)
             else:
                 kept.append(letter)

@@ -87,7 +87,7 @@ class MemoryStore:
         if head != append.head:
             return Conflict(head)
         rows, now = dict(self._work.rows(name)), self._clock.now()
-        fenced = frozenset(each.epoch for each in append.progress if not advance(rows, each, now))
+        fenced = frozenset(at for at, each in enumerate(append.progress) if not advance(rows, each, now))
         if fenced:
             return Fenced(fenced)
         lost = self._carry_out(name, rows, append.effects)
