@@ -88,7 +88,7 @@ Command = RequestExecution | Report | EndWait | ExpireStep | FailPoison | Cancel
 
 
 class Rejection(msgspec.Struct, frozen=True):
-    """Why a command changed nothing. `kind`: ended, unknown, stale."""
+    """Why a command changed nothing. `kind`: ended, unknown, stale; or parked, which is for a while only."""
 
     kind: str
     message: str

@@ -110,7 +110,7 @@ def effects(program: Program, state: StateView, fact: e.Fact, now: float) -> lis
         case e.IterationFailed(call=""):
             return _iteration_failed(program, state, fact)
         case e.WorkflowFinished():
-            return _finished(state, fact)
+            return finished(state, fact)
         case _:
             return []
 
@@ -123,7 +123,7 @@ def _scheduled(program: Program, fact: e.StepScheduled) -> list[Effect]:
     ready = program.steps[fact.step]
     found: list[Effect] = []
     if ready.step.tool and not ready.levels:
-        found.append(OfferWork(fact.step_run_id, pool=_pool(program, fact.step)))
+        found.append(OfferWork(fact.step_run_id, pool=pool_of(program, fact.step)))
     if fact.deadline_at is not None:
         expire = ExpireStep(fact.step_run_id, "deadline")
         found.append(SetTimer(f"{fact.step_run_id}:deadline", fact.deadline_at, expire))
@@ -142,17 +142,17 @@ def _loop_started(program: Program, fact: e.LoopStarted) -> list[Effect]:
     if len(fact.path) + 1 < len(program.steps[step].levels) or fact.count == 0:
         return []
     indexes = tuple(fact.kept.ended.gaps(fact.count)) if fact.kept is not None else None
-    pool, local = _pool(program, step), _local(program, step, fact.path)
+    pool, local = pool_of(program, step), local_of(program, step, fact.path)
     return [OfferWork(fact.step_run_id, fact.path, fact.count, fact.max_in_flight, indexes, pool, local)]
 
 
-def _pool(program: Program, step: str) -> str | None:
+def pool_of(program: Program, step: str) -> str | None:
     """A pipeline runs on one worker: the first of its tasks whose layered spec names a pool decides."""
     pools = (task.spec.get("pool") for task in program.pipeline(step).tasks)
     return next((pool for pool in pools if isinstance(pool, str)), None)
 
 
-def _local(program: Program, step: str, path: e.Path) -> e.Path | None:
+def local_of(program: Program, step: str, path: e.Path) -> e.Path | None:
     """Of the loops around these iterations the outermost that is to stay, with all inside it, on one worker."""
     placement, since = program.playbook.executor.profile, 0
     for depth, level in enumerate(program.steps[step].levels):
@@ -185,26 +185,24 @@ def _stopping(program: Program, run: RunView, loop: LoopView) -> Iterator[StopWo
 
 def _waiting(program: Program, state: StateView, fact: e.TaskWaiting) -> list[Effect]:
     if fact.is_over:
-        return [OfferWork(fact.step_run_id, fact.path, pool=_pool(program, step_of(fact.step_run_id)))]
+        return [OfferWork(fact.step_run_id, fact.path, pool=pool_of(program, step_of(fact.step_run_id)))]
     found: list[Effect] = []
     end = EndWait(fact.step_run_id, fact.path, fact.task_run_id)
     if fact.due_at is not None:
         found.append(SetTimer(f"{entity_id(fact.step_run_id, fact.path)}:wait", fact.due_at, end))
     if fact.child is not None:
-        found.append(_start_child(state, fact, fact.child))
+        found.append(start_child(state, fact.step_run_id, fact.path, fact.task_run_id, fact.child))
     return found
 
 
-def _start_child(state: StateView, fact: e.TaskWaiting, child: e.Child) -> StartChild:
+def start_child(state: StateView, step_run_id: str, path: e.Path, task_run_id: str, child: e.Child) -> StartChild:
     depth = state.parent.depth + 1 if state.parent is not None else 1
     share = child_share(state, child.number)
-    parent = e.Parent(
-        state.execution_id, fact.step_run_id, fact.path, fact.task_run_id, depth, child.return_step, share
-    )
+    parent = e.Parent(state.execution_id, step_run_id, path, task_run_id, depth, child.return_step, share)
     return StartChild(child.execution_id, child.path, child.version, child.workload, parent)
 
 
-def _finished(state: StateView, fact: e.WorkflowFinished) -> list[Effect]:
+def finished(state: StateView, fact: e.WorkflowFinished) -> list[Effect]:
     found: list[Effect] = [EndAll(), *(CancelChild(child) for child in fact.children)]
     parent = state.parent
     if parent is not None:

@@ -18,12 +18,13 @@ def stopped(state: StateView, error: Error, output: Output | None = None) -> lis
     return [WorkflowFinished("failed", given, error, live_children(state)), PlaybookProcessed("failed")]
 
 
-def cancelled(state: StateView, reason: str | None) -> list[Fact]:
+def cancelled(state: StateView, reason: str | None, children: tuple[str, ...] | None = None) -> list[Fact]:
+    """`children` are those to be ended too, where the state does not know them."""
     error = Error("cancelled", reason or "the execution was cancelled")
     output = Output(status=Status.ERROR, error=error)
     return [
         ExecutionCancelled(reason),
-        WorkflowFinished("cancelled", output, error, live_children(state)),
+        WorkflowFinished("cancelled", output, error, live_children(state) if children is None else children),
         PlaybookProcessed("cancelled"),
     ]
 

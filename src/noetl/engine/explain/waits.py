@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import chain, islice
 from typing import assert_never
 
 import msgspec
@@ -11,6 +12,7 @@ from noetl.engine import events as e
 from noetl.engine.cursor import Cursor, Frame
 from noetl.engine.envelope import Event
 from noetl.engine.evolve import fold
+from noetl.engine.incidents import Incident
 from noetl.engine.names import entity_id
 from noetl.engine.program import Program
 from noetl.engine.state import Iteration, LoopRun, State, StepRun
@@ -28,12 +30,14 @@ class For(StrEnum):
     ITERATIONS = "iterations"
     JOIN = "join"
     ADMISSION = "admission"
+    OPERATOR = "operator"
 
 
 class Wait(msgspec.Struct, frozen=True):
     """`id` is the step run or iteration that waits, or the step at whose door a token stands.
 
     `left` counts iterations that have not started. `may_come` are the steps from which a join's tokens may still come.
+    `reason` is why only an operator can help.
     """
 
     kind: For
@@ -47,22 +51,32 @@ class Wait(msgspec.Struct, frozen=True):
     in_flight: int = 0
     tokens: int = 0
     may_come: tuple[str, ...] = ()
+    reason: str = ""
 
     @property
     def text(self) -> str:
         return f"{self.id} waits for {_object(self)}"
 
 
-def explain_waits(program: Program, execution_id: str, events: Sequence[Event]) -> tuple[Wait, ...]:
-    """Nothing where the execution has ended."""
+def explain_waits(
+    program: Program, execution_id: str, events: Sequence[Event], incidents: Sequence[Incident] = ()
+) -> tuple[Wait, ...]:
+    """Nothing where the execution has ended. What has an incident waits for an operator and nothing else."""
+    helped = explain_incidents(incidents)
+    if any(incident.parks for incident in incidents):
+        return helped
     state = fold(program, execution_id, (event.fact for event in events))
-    watch = _Watch(events)
-    found: list[Wait] = []
-    for wait in _waits(program, state, watch):
-        if len(found) == WAITS_MAX:
-            break
-        found.append(wait)
-    return tuple(found)
+    stuck = {wait.id for wait in helped}
+    others = (wait for wait in _waits(program, state, _Watch(events)) if wait.id not in stuck)
+    return tuple(islice(chain(helped, others), WAITS_MAX))
+
+
+def explain_incidents(incidents: Sequence[Incident]) -> tuple[Wait, ...]:
+    """They need no playbook and no log: an execution may be parked because one of them cannot be read."""
+    return tuple(
+        Wait(For.OPERATOR, incident.where, since=incident.since, reason=f"{incident.message}; {incident.remedy}")
+        for incident in incidents
+    )
 
 
 class _Watch:
@@ -155,6 +169,8 @@ def _object(wait: Wait) -> str:
             return f"{come}; {wait.tokens} stand at the join"
         case For.ADMISSION:
             return f"its admission rules to let {wait.tokens} in; they are tried again when ctx changes"
+        case For.OPERATOR:
+            return f"an operator: {wait.reason}"
         case _:
             assert_never(wait.kind)
 
