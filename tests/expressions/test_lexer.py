@@ -47,6 +47,21 @@ def test_what_cannot_be_read_is_told(text: str, message: str) -> None:
     assert caught.value.message == message
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("{{ a }", "Write `}}` to end the template."),
+        ("{{ a ) }}", "Remove it, or open it with `(`."),
+        ("{{ (a }}", "Add `)` before it."),
+        ("{{ \u2018a\u2019 }}", "Word processors write such quotes; texts stand in straight ones, ' or \"."),
+    ],
+)
+def test_a_slip_of_the_hand_is_told_what_to_write(text: str, hint: str) -> None:
+    with pytest.raises(Misread) as caught:
+        tokenize(text, 2, "{{")
+    assert caught.value.hint == hint
+
+
 def test_a_tag_of_endless_words_is_refused() -> None:
     with pytest.raises(Misread) as caught:
         tokenize("{{" + " a" * (TOKENS_MAX + 1) + "}}", 2, "{{")

@@ -9,6 +9,9 @@ Token: TypeAlias = tuple[str, str, int, int]
 KEYWORDS = frozenset(("and", "or", "not", "in", "is", "if", "else"))
 OPENERS = {"(": ")", "[": "]", "{": "}"}
 CLOSERS = frozenset(OPENERS.values())
+CURLY_QUOTES = frozenset("\u2018\u2019\u201a\u201c\u201d\u201e")
+"""What word processors make of quotes."""
+
 NUMBER_LENGTH_MAX = 400
 TOKENS_MAX = 20_000
 ENDS = {"}}": "{{", "-}}": "{{", "%}": "{%", "-%}": "{%", "+%}": "{%"}
@@ -30,6 +33,9 @@ _HINTS = {
     ";": "One template holds one expression.",
     "`": "Texts stand in single or double quotes.",
 }
+
+
+_OPENED = {closer: opener for opener, closer in OPENERS.items()}
 
 
 class Misread(Exception):
@@ -84,9 +90,11 @@ def _endless(begin: int) -> Misread:
 
 def _close(word: str, start: int, expected: list[str]) -> None:
     if not expected:
-        raise Misread(f"`{word}` closes nothing", start, start + 1)
+        hint = "Write `}}` to end the template." if word == "}" else f"Remove it, or open it with `{_OPENED[word]}`."
+        raise Misread(f"`{word}` closes nothing", start, start + 1, hint=hint)
     if expected[-1] != word:
-        raise Misread(f"expected `{expected[-1]}`, found `{word}`", start, start + 1)
+        hint = f"Add `{expected[-1]}` before it."
+        raise Misread(f"expected `{expected[-1]}`, found `{word}`", start, start + 1, hint=hint)
     expected.pop()
 
 
@@ -107,6 +115,9 @@ def _unreadable(text: str, position: int, begin: int, opening: str) -> Misread:
             position + 1,
             hint=f"Add the closing {character}.",
         )
+    if character in CURLY_QUOTES:
+        hint = "Word processors write such quotes; texts stand in straight ones, ' or \"."
+        return Misread(f"found the curly quote {character}", position, position + 1, hint=hint)
     return Misread(f"unexpected character {character!r}", position, position + 1, hint=_HINTS.get(character, ""))
 
 

@@ -13,6 +13,7 @@ from noetl.playbook.document import Document
 from noetl.playbook.grammar.root import PLAYBOOK
 from noetl.playbook.grammar.tasks import SUGAR
 from noetl.playbook.grammar.workflow import STEP
+from noetl.playbook.rules.forms import tight_colon
 from noetl.playbook.shape import Shape, Type
 from noetl.playbook.source.nodes import Mapping
 from noetl.playbook.source.tree import shorten
@@ -95,17 +96,28 @@ HINTS = {
 }
 
 
+SUGAR_HINT = "`{0}` takes the place of a task and has no `kind`; its tasks stand below it:\n- name: …\n  {0}:\n{1}"
+
+_REPEAT = '    when: "{{ … }}"\n    tool: { kind: … }'
+SUGAR_SAMPLES = {
+    "choose": '    - when: "{{ … }}"\n      tool: { kind: … }\n    - else: { tool: { kind: … } }',
+    "while": _REPEAT,
+    "until": _REPEAT,
+}
+
+
 class Advice(msgspec.Struct, frozen=True):
     """`word` may replace the key; `place` says where the key belongs; `under` is the key beside it that would hold it.
 
-    `is_near`: the word is a matter of spelling, so the key can be replaced without asking. `hint` says more than the
-    keys that are possible.
+    `is_near`: the word is a matter of spelling, so the key can be replaced without asking. `is_tight`: the key and its
+    value are one text for want of a space. `hint` says more than the keys that are possible.
     """
 
     word: str | None = None
     place: str | None = None
     under: str | None = None
     is_near: bool = False
+    is_tight: bool = False
     hint: str | None = None
 
 
@@ -143,7 +155,14 @@ def _advise(finding: UnknownKey, places: "_Places") -> Advice:
         return Advice(under="step", hint=f"write `- step: {shorten(key)}` and the step's keys below it")
     if key in HINTS:
         return Advice(hint=HINTS[key])
+    if key in SUGAR and parent.get("kind") is not None:
+        return Advice(hint=SUGAR_HINT.format(key, SUGAR_SAMPLES[key]))
+    if key in SUGAR and finding.shape is places.any_task:
+        return Advice(under="kind", hint=f"`{key}` stands in a list of tasks: put `- ` before its first key")
     words = finding.shape.words
+    spaced = tight_colon(key, words)
+    if spaced is not None:
+        return Advice(under=spaced.partition(":")[0], hint=f"put a space after the colon: `{spaced}`", is_tight=True)
     if finding.shape is places.any_task:
         words = [*words, *SUGAR]
     free = [word for word in words if parent.get(word) is None]

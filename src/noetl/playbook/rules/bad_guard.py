@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from noetl.expressions.lexer import CURLY_QUOTES
 from noetl.expressions.template import parse
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document, TemplateUse
@@ -15,6 +16,8 @@ from noetl.playbook.structure import BadGuard
 
 EXPECTED = '"when" takes true, false or exactly one {{ … }}'
 
+CURLY = "the curly quotes around it are part of the text; YAML knows the straight ones, ' and \""
+
 ONE = r"\{\{-?\s*(.*?)\s*-?\}\}"
 
 WORDS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
@@ -26,7 +29,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
             yield _report(finding.node)
     for use in document.notes.templates:
         if use.site.is_guard and not use.template.is_guard and not use.template.problems:
-            yield RULE.at(use.node, f"{EXPECTED}; found {_shape(use)}", _joined(use.template.text))
+            yield RULE.at(use.node, f"{EXPECTED}; found {_shape(use)}", *_drawn_together(use))
 
 
 def _report(node: Node) -> Diagnostic:
@@ -46,6 +49,14 @@ def _wrapped(node: Scalar) -> tuple[str, Sequence[Edit]]:
     if template.problems or not template.is_guard:
         return "write the condition inside one {{ … }}", []
     return f"write `when: {quote(wrapped)}`", respell(node, quote(wrapped))
+
+
+def _drawn_together(use: TemplateUse) -> tuple[str, Sequence[Edit]]:
+    text = use.template.text.strip()
+    inner = text[1:-1]
+    if text[0] in CURLY_QUOTES and text[-1] in CURLY_QUOTES and parse(inner).is_guard:
+        return CURLY, respell(use.node, quote(inner))
+    return _joined(use.template.text), []
 
 
 def _joined(text: str) -> str:

@@ -15,7 +15,22 @@ from noetl.playbook.rules.written import written_tasks
 from noetl.playbook.source.nodes import Scalar
 from noetl.playbook.structure import NotAllowed
 
-ELSEWHERE = {"stop": "fail", "abort": "fail", "goto": "jump", "pass": "continue"}
+ELSEWHERE = {
+    "stop": "fail",
+    "abort": "fail",
+    "goto": "jump",
+    "pass": "continue",
+    "parallel": "inclusive",
+    "all": "inclusive",
+    "first": "exclusive",
+    "any": "each",
+    "serial": "sequential",
+    "concurrent": "parallel",
+    "async": "parallel",
+    "list": "append",
+    "concat": "append",
+    "remote": "distributed",
+}
 """What other tools call a word."""
 
 
@@ -25,7 +40,7 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 def check(document: Document) -> Iterator[Diagnostic]:
     for finding in document.findings:
         if isinstance(finding, NotAllowed):
-            yield _report(finding.node, finding.field.name, finding.options)
+            yield _report(finding.node, finding.field.name, finding.options, finding.field.doc)
     for task in written_tasks(document):
         method = task.task.fields.get("method") if task.task.kind == "http" else None
         if isinstance(method, str) and _is_misspelt(method):
@@ -39,13 +54,19 @@ def _is_misspelt(method: str) -> bool:
     return method.upper() not in METHODS and closest(method, METHODS) is not None
 
 
-def _report(node: Scalar, name: str, options: Sequence[str]) -> Diagnostic:
+def _report(node: Scalar, name: str, options: Sequence[str], doc: str = "") -> Diagnostic:
     wanted = options[0] if len(options) == 1 else f"one of {', '.join(options)}"
     message = f'"{name}" takes {wanted}; found {found(node)}'
-    near = _near(node, options)
+    near, meaning = _near(node, options), _meaning(options, doc)
     if near is None:
-        return RULE.at(node, message)
-    return RULE.at(node, message, f"did you mean `{near}`?", correct(node, near))
+        return RULE.at(node, message, meaning or None)
+    fix = correct(node, near)
+    return RULE.at(node, message, f"did you mean `{near}`?" + (f" {meaning}" if meaning and not fix else ""), fix)
+
+
+def _meaning(options: Sequence[str], doc: str) -> str:
+    """What the key's description says of the words, if it says more than their names."""
+    return doc if f"`{options[0]}`" in doc and len(doc.split()) > 2 * len(options) else ""
 
 
 def _near(node: Scalar, options: Sequence[str]) -> str | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from noetl.expressions.lexer import CURLY_QUOTES
 from noetl.expressions.template import Problem
 from noetl.playbook.diagnostics import Diagnostic, Edit
 from noetl.playbook.document import Document, TemplateUse
@@ -32,10 +33,26 @@ def report(document: Document, rule: Rule, *kinds: str) -> Iterator[Diagnostic]:
 
 def diagnose(document: Document, rule: Rule, use: TemplateUse, problem: Problem) -> Diagnostic:
     if not problem.hint.startswith(_GUESS):
-        return rule.in_template(document, use, problem, problem.message, _hint(problem.hint))
+        fix = _straightened(document, use, problem)
+        return rule.in_template(document, use, problem, problem.message, _hint(problem.hint), fix)
     near = problem.hint.removeprefix(_GUESS).partition("`")[0]
     fix = _respelt(document, use, problem, near)
     return rule.in_template(document, use, problem, f"{problem.message}; did you mean `{near}`?", fix=fix)
+
+
+def _straightened(document: Document, use: TemplateUse, problem: Problem) -> list[Edit]:
+    """The edit that makes the curly quotes of a tag straight, if they can be told from others in it."""
+    text = use.template.text
+    if text[problem.start : problem.end] not in CURLY_QUOTES:
+        return []
+    tag = text[problem.start :].partition("}")[0]
+    end = problem.start + 1 + max(at for at, char in enumerate(tag) if char in CURLY_QUOTES)
+    curly = text[problem.start : end]
+    straight = "".join("'" if char in CURLY_QUOTES else char for char in curly)
+    if "'" in curly or straight.count("'") % 2:
+        return []
+    edit = replace_in_scalar(document.source, use.node, problem.start, end, straight)
+    return [edit] if edit is not None else []
 
 
 def _respelt(document: Document, use: TemplateUse, problem: Problem, near: str) -> list[Edit]:

@@ -8,6 +8,7 @@ from noetl.expressions.template import is_template
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, SetUse
 from noetl.playbook.reading import SCOPES
+from noetl.playbook.rules.forms import space_behind_colon
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import is_safe, respell
 from noetl.playbook.structure import is_name
@@ -49,6 +50,9 @@ def _malformed(use: SetUse, scope: str, path: str) -> Diagnostic:
         message = f"`set` cannot replace `{scope}` as a whole"
         return RULE.at(use.key, message, f"name a path inside it, for example `{scope}.x`")
     message = f'`set` target "{use.target}" is not a path'
+    word, colon, value = use.target.partition(":")
+    if colon and value:
+        return RULE.at(use.key, message, f"put a space after the colon: `{word}: {value}`", space_behind_colon(use.key))
     hint = f"write names joined by dots, made of letters, digits and `_`: `{scope}.rows` or `{scope}.report.rows`"
     return RULE.at(use.key, message, hint)
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.rules.advice import NONE, Advice, advice
+from noetl.playbook.rules.forms import space_behind_colon
 from noetl.playbook.rules.policy_shape import is_of_bare_rule
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import correct
@@ -31,7 +32,7 @@ def _report(finding: UnknownKey, known: Advice) -> Diagnostic:
     if known.place is not None:
         return RULE.at(key, f"{message}; it belongs {known.place}", possible)
     if known.word is None:
-        return RULE.at(key, message, possible)
+        return RULE.at(key, message, possible, space_behind_colon(key) if known.is_tight else [])
     fix = correct(key, known.word) if known.is_near else []
     return RULE.at(key, f'{message}; did you mean "{known.word}"?', possible, fix)
 

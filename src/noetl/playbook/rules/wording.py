@@ -67,6 +67,10 @@ def called(node: Mapping, title: str) -> str:
     return f'{title} "{shorten(name)}"' if name else f"the {title}"
 
 
+def article(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def listed(words: list[str]) -> str:
     shown = words[:WORDS_SHOWN_MAX]
     return ", ".join(shown) + (", …" if len(words) > len(shown) else "")

@@ -7,10 +7,20 @@ from noetl.playbook import shape
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.grammar.root import API_VERSION
+from noetl.playbook.rules.forms import (
+    AUTH,
+    SHORTHANDS,
+    colon_words,
+    item_hint,
+    item_title,
+    loop_hint,
+    space_behind_colon,
+    tight_colon,
+)
 from noetl.playbook.rules.policy_shape import speaks_of
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import respell
-from noetl.playbook.rules.wording import expected, found
+from noetl.playbook.rules.wording import article, expected, found
 from noetl.playbook.rules.written import owners
 from noetl.playbook.source.nodes import Mapping, Scalar, Sequence
 from noetl.playbook.source.scalars import quote, resolve_plain
@@ -22,25 +32,10 @@ NONE: Cure = (None, [])
 
 FLAGS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 
-SHORTHANDS = {
-    "next": "write\nnext:\n  arcs:\n    - step: {}",
-    "tool": "write `tool: {{ kind: {} }}`",
-    "metadata": "write `metadata: {{ name: {0}, path: {0} }}`",
-    "executor": "write `executor: {{ profile: {} }}`",
-    "loop": "write\nloop:\n  in: {}\n  iterator: item",
-    "arcs": "write `- step: {}`",
-    "then": "write `then: {{ do: {} }}`",
-    "else": "write `else: {{ then: {{ do: {} }} }}`",
-}
-"""What a bare text stands for at some keys."""
-
-
 EXAMPLES = {
     "workflow": "write a list of steps, each of which begins with `- step: name`",
     "arcs": "write a list of arcs, each of which begins with `- step: name`",
 }
-
-LISTS = {"loop": "put the list under `in`, and name an element of it by `iterator`"}
 
 EMPTY = {"else": "indent what belongs to it below `else`"}
 
@@ -48,7 +43,7 @@ EMPTY = {"else": "indent what belongs to it below `else`"}
 def check(document: Document) -> Iterator[Diagnostic]:
     for finding in document.findings:
         if isinstance(finding, WrongType) and not speaks_of(finding):
-            yield _report(finding)
+            yield _report(document, finding)
         elif isinstance(finding, TooFew):
             message = f'"{finding.field.name}" is an empty list; expected at least {finding.items_min} item'
             yield RULE.at(finding.node, message, f"add one: {finding.field.doc}")
@@ -64,13 +59,13 @@ def _loops(document: Document) -> Iterator[Diagnostic]:
             yield RULE.at(node, message, None if node.value is None else f"write a list: [{shorten(node.text)}]")
 
 
-def _report(finding: WrongType) -> Diagnostic:
-    node = finding.node
+def _report(document: Document, finding: WrongType) -> Diagnostic:
+    node, title = finding.node, item_title(finding)
+    if title is not None and isinstance(node, Scalar) and node.value is None:
+        message = f'this item of "{finding.field.name}" is empty; expected {article(title)}'
+        return RULE.at(node, message, item_hint(document, node, title))
     message = f"{_place(finding)} {expected(finding.type)}; found {found(node)}"
-    hint, fix = (
-        _scalar_cure(node, finding) if isinstance(node, Scalar) else (_hint(node, finding.type, finding.field.name), [])
-    )
-    return RULE.at(node, message, hint, fix)
+    return RULE.at(node, message, *_cured(document, finding, title))
 
 
 def _place(finding: WrongType) -> str:
@@ -81,10 +76,20 @@ def _place(finding: WrongType) -> str:
     return f"a value of {name} is" if isinstance(type_, shape.Table) and finding.type is not type_ else f"{name} takes"
 
 
-def _scalar_cure(node: Scalar, finding: WrongType) -> Cure:
+def _cured(document: Document, finding: WrongType, title: str | None) -> Cure:
+    node, name = finding.node, finding.field.name
+    if name == "loop" and (not isinstance(node, Scalar) or node.value is not None):
+        return loop_hint(document, node), []
+    if not isinstance(node, Scalar):
+        return AUTH if name == "auth" else _hint(node, finding.type, name), []
     if node.value is None:
-        return EMPTY.get(finding.field.name, f"give `{finding.field.name}` a value, or delete it"), []
-    return _cure(node, finding.type, finding.field.name)
+        return EMPTY.get(name, f"give `{name}` a value, or delete it"), []
+    spaced = tight_colon(node.text, colon_words(document, finding.type))
+    if spaced is not None:
+        fix = space_behind_colon(node)
+        shown = spaced if fix else f"{name}: {{ {spaced} }}"
+        return f"put a space after the colon: `{shown}`", fix
+    return (item_hint(document, node, title), []) if title is not None else _cure(node, finding.type, name)
 
 
 def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure:
@@ -101,7 +106,7 @@ def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure:
         case shape.Listing():
             return EXAMPLES.get(name, f"write a list: [{shorten(node.text)}]"), []
         case _ if name in SHORTHANDS and isinstance(node.value, str):
-            return SHORTHANDS[name].format(quote(node.text) if is_template(node.text) else shorten(node.text)), []
+            return SHORTHANDS[name].format(shorten(node.text)), []
         case _:
             return NONE
 
@@ -125,7 +130,7 @@ def _hint(node: Sequence | Mapping, type_: shape.Type, name: str) -> str | None:
     if isinstance(node, Mapping) and takes_list:
         return EXAMPLES.get(name, "begin each item with `- `")
     if isinstance(node, Sequence) and not takes_list and expected(type_) == "a mapping":
-        return LISTS.get(name, "write `key: value` without the dash")
+        return "write `key: value` without the dash"
     return None
 
 
