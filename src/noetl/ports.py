@@ -17,6 +17,7 @@ from noetl.engine.output import Output
 from noetl.engine.reference import External, Reference
 from noetl.engine.size import Blob
 from noetl.engine.worklist import Progress, Row
+from noetl.playbook.model import KeychainEntry
 
 
 class Unavailable(Exception):
@@ -214,6 +215,15 @@ class Incident(msgspec.Struct, frozen=True):
     since: float
 
 
+class Logs(Protocol):
+    """What tools printed, kept for people and bounded for each execution."""
+
+    async def write_logs(self, chunks: Sequence["LogChunk"]) -> None: ...
+
+    async def logs(self, execution_id: str, after: int, limit: int) -> Sequence["LogChunk"]:
+        """In the order in which they were kept, beginning after so many."""
+
+
 class Incidents(Protocol):
     async def open(self, incident: Incident) -> None: ...
     async def close(self, execution_id: str) -> None: ...
@@ -221,7 +231,7 @@ class Incidents(Protocol):
     async def incidents(self, limit: int) -> Sequence[Incident]: ...
 
 
-class Store(EventLog, WorkQueue, Incidents, Protocol):
+class Store(EventLog, WorkQueue, Incidents, Logs, Protocol):
     """What one database offers."""
 
 
@@ -255,20 +265,26 @@ class ResultStore(Protocol):
 
 
 class Credentials(Protocol):
-    async def missing(self, playbook: Registered) -> Sequence[str]:
-        """The keychain entries of a playbook that cannot be found."""
+    async def missing(self, entries: Sequence[KeychainEntry], workload: Values) -> Sequence[str]:
+        """The names of the entries that cannot be found."""
+
+    async def value(self, entry: KeychainEntry, workload: Values) -> object:
+        """What an entry holds: text, or a mapping of texts. `Unavailable` where it cannot be had now."""
 
 
 # ------------------------------------------------------------------------------ tools
 
 
 class ToolCall(msgspec.Struct, frozen=True):
-    """One run of a task: everything bound, nothing to evaluate. `key` is equal for retries and crash re-runs."""
+    """One run of a task: everything bound, nothing to evaluate. `key` is equal for retries and crash re-runs.
+
+    `credential` is what the entry that `auth` names holds. `path` is where the task stands in the playbook, and
+    `place` where in the author's file, as `file:line:column`.
+    """
 
     kind: str
     fields: Values
     input: Values
-    auth: str | None
     spec: Mapping[str, object]
     execution_id: str
     step: str
@@ -276,12 +292,37 @@ class ToolCall(msgspec.Struct, frozen=True):
     task_run_id: str
     attempt: int
     key: str
+    playbook: str = ""
+    path: str = ""
+    place: str = ""
+    auth: str | None = None
+    credential: object = None
+
+
+class Console(Protocol):
+    """Where what a tool prints goes: bounded, and outside the event log."""
+
+    def write(self, text: str, *, stream: str = "stdout") -> None: ...
 
 
 class Tool(Protocol):
     """A kind of task. It answers with an output whatever happens; a cancelled one leaves nothing running behind."""
 
-    async def run(self, call: ToolCall) -> Output: ...
+    async def run(self, call: ToolCall, console: Console) -> Output: ...
+
+    async def close(self) -> None:
+        """Ends what the tool keeps between runs: connections, child processes."""
+
+
+class LogChunk(msgspec.Struct, frozen=True):
+    """Lines that a task run printed. `number` counts the chunks of a run."""
+
+    execution_id: str
+    task_run_id: str
+    number: int
+    at: float
+    stream: str
+    text: str
 
 
 # ------------------------------------------------------------------------------ between worker and server
@@ -363,3 +404,6 @@ class ControlPlane(Protocol):
     async def release(self, leases: Sequence[Granted]) -> None: ...
 
     async def playbook(self, digest: str) -> Registered | None: ...
+
+    async def log(self, chunks: Sequence[LogChunk]) -> None:
+        """Keeps what tools printed."""

@@ -13,6 +13,7 @@ from noetl.control_plane.sweeper import Sweeper
 from noetl.control_plane.timers import Timers
 from noetl.control_plane.transact import Executions
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
+from noetl.engine.layering import merge
 from noetl.ports import (
     Ask,
     Catalog,
@@ -22,6 +23,7 @@ from noetl.ports import (
     Credentials,
     Granted,
     LeaseReport,
+    LogChunk,
     Poll,
     Registered,
     ResultStore,
@@ -55,8 +57,8 @@ class Plane:
         self._chance: Chance = system
         self._limits = limits
         self._signals = Signals()
-        programs = Programs(catalog.by_digest)
-        self._executions = Executions(store, programs, results, system, self._signals, limits)
+        self._programs = Programs(catalog.by_digest)
+        self._executions = Executions(store, self._programs, results, system, self._signals, limits)
         self._messages = Messages(store, catalog, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, self._signals, limits)
@@ -82,7 +84,11 @@ class Plane:
     ) -> str | Rejection:
         """Starts an execution. Asked again with the same id, it is the same execution."""
         name = execution_id or self._chance.new_id()
-        missing = await self._credentials.missing(playbook)
+        program = await self._programs.get(playbook.digest)
+        if program is None:
+            return Rejection("unknown", f"the playbook {playbook.path!r} is not registered")
+        merged = merge(program.playbook.workload, workload)
+        missing = await self._credentials.missing(program.playbook.keychain, merged)
         command = RequestExecution(playbook.path, playbook.digest, workload, playbook.version, missing=missing)
         answer = await self._send(name, Letter(command))
         return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
@@ -131,6 +137,9 @@ class Plane:
 
     async def playbook(self, digest: str) -> Registered | None:
         return await self._catalog.by_digest(digest)
+
+    async def log(self, chunks: Sequence[LogChunk]) -> None:
+        await self._store.write_logs(chunks)
 
     async def _claim(self, ask: Ask) -> list[Claim]:
         granted = await self._store.claim(ask, ROWS_MAX)

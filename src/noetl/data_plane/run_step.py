@@ -5,7 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
+from noetl.data_plane.console import Printed, TaskConsole
+from noetl.data_plane.equipment import Equipment
 from noetl.data_plane.holding import Holding, Pipe
+from noetl.data_plane.keychain import Keychain, Secrets
 from noetl.data_plane.limits import Limits
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
@@ -26,10 +29,11 @@ from noetl.engine.pipeline import (
 )
 from noetl.engine.program import ReadyPipeline
 from noetl.engine.reference import decode_value, encode_value
+from noetl.engine.secrets import masked, texts_of
 from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store
 from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive
-from noetl.ports import Chance, Clock, ResultStore, System, Tool, ToolCall, Unavailable
+from noetl.ports import Chance, Clock, Tool, ToolCall, Unavailable
 
 HARMLESS = frozenset({"noop", "resolve"})
 """Kinds without an effect outside: running one again changes nothing."""
@@ -38,20 +42,15 @@ HARMLESS = frozenset({"noop", "resolve"})
 class Runner:
     """Runs the pipelines of a worker. `wake` asks for a report to be sent."""
 
-    def __init__(
-        self,
-        tools: Mapping[str, Tool],
-        results: ResultStore,
-        system: System,
-        limits: Limits,
-        wake: Callable[[], None],
-    ) -> None:
-        self._tools = tools
-        self._results = results
-        self._clock: Clock = system
-        self._chance: Chance = system
+    def __init__(self, equipment: Equipment, limits: Limits, wake: Callable[[], None]) -> None:
+        self._tools = equipment.tools
+        self._results = equipment.results
+        self._clock: Clock = equipment.system
+        self._chance: Chance = equipment.system
+        self._keychain = Keychain(equipment.credentials)
         self._limits = limits
         self._wake = wake
+        self.printed = Printed()
 
     async def run(self, holding: Holding, index: int) -> bool:
         """Until the pipeline ends; the answer is whether it only waits."""
@@ -85,29 +84,47 @@ class Runner:
         await self._acknowledged(holding, pipe)
         if not work.is_recorded:
             self._tell(holding, index, work.started)
-        bound = bind(holding.program, work)
-        started_at = self._clock.now()
-        output = bound if isinstance(bound, Output) else await self._output(holding, work, bound)
-        if isinstance(output, e.TaskWaiting):
-            return self._park(holding, index, output)
-        await self._settle(holding, index, work, _timed(output, holding, started_at, self._clock.now()), bound)
+        ran = await self._ran(holding, work)
+        if isinstance(ran.output, e.TaskWaiting):
+            return self._park(holding, index, ran.output)
+        await self._settle(holding, index, work, ran, ran.output)
         return False
 
-    async def _output(self, holding: Holding, work: Run, bound: Bound) -> Output | e.TaskWaiting:
-        kind, execution_id = work.task.task.kind, holding.granted.execution_id
+    async def _ran(self, holding: Holding, work: Run) -> "_Ran":
+        """Fetches secrets, binds, runs. From here on no secret is left in anything."""
+        started_at = self._clock.now()
+        try:
+            secrets = await self._keychain.secrets(holding.program, work.task, holding.claim.workload)
+            bound = bind(holding.program, _with_keychain(work, secrets))
+            if isinstance(bound, Output):
+                return _Ran(bound, {}, secrets.texts)
+            credential, texts = await self._credential(holding, bound, secrets)
+            output = await self._output(holding, work, bound, credential, texts)
+        except Unavailable as trouble:
+            return _Ran(failed("keychain", str(trouble), retryable=True), {}, frozenset())
+        if isinstance(output, Output):
+            output = _timed(output, holding, started_at, self._clock.now())
+        return _Ran(masked(output, texts), bound.own, texts)  # type: ignore[arg-type]
+
+    async def _credential(self, holding: Holding, bound: Bound, secrets: Secrets) -> tuple[object, frozenset[str]]:
+        if bound.auth is None:
+            return None, secrets.texts
+        value = await self._keychain.value(holding.program, bound.auth, holding.claim.workload)
+        return value, secrets.texts | frozenset(texts_of(value))
+
+    async def _output(
+        self, holding: Holding, work: Run, bound: Bound, credential: object, texts: frozenset[str]
+    ) -> Output | e.TaskWaiting:
+        kind, execution_id, started = work.task.task.kind, holding.granted.execution_id, work.started
         if kind == "playbook":
             return call_child(holding.program, execution_id, work, bound)
-        if kind == "noop":
-            return NOTHING
         tool = self._tools.get(kind)
         if tool is None:
             return failed("input", f"this worker has no tool of kind `{kind}`")
-        started = work.started
         call = ToolCall(
             kind,
             bound.fields,
             bound.input,
-            bound.auth,
             work.task.spec,
             execution_id,
             holding.claim.step,
@@ -115,27 +132,33 @@ class Runner:
             started.task_run_id,
             started.attempt,
             started.key,
+            holding.program.playbook.metadata.path,
+            work.task.path,
+            _place(holding, work),
+            bound.auth,
+            credential,
         )
-        return await self._visible(tool, call)
+        console = TaskConsole(self.printed, self._clock, execution_id, started.task_run_id, texts)
+        return await self._visible(tool, call, console)
 
-    async def _visible(self, tool: Tool, call: ToolCall) -> Output:
+    async def _visible(self, tool: Tool, call: ToolCall, console: TaskConsole) -> Output:
         """Runs a tool; if it takes long, people see meanwhile that it started."""
-        running = asyncio.ensure_future(_safely(tool, call))
+        telling = asyncio.get_running_loop().call_later(self._limits.tell_after_s, self._wake)
         try:
-            await asyncio.wait([running], timeout=self._limits.tell_after_s)
-            if not running.done():
-                self._wake()
-            return await running
+            return _plain(await tool.run(call, console))
+        except Exception as bug:  # noqa: BLE001 — whatever a tool raises is an error of its task alone
+            return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
         finally:
-            running.cancel()
+            telling.cancel()
 
-    async def _settle(self, holding: Holding, index: int, work: Run, output: Output, bound: Bound | Output) -> None:
+    async def _settle(self, holding: Holding, index: int, work: Run, ran: "_Ran", output: Output) -> None:
         pipe = holding.pipes[index]
         stored = _stored(holding, pipe, work, output)
         await self._keep(stored.blobs)
-        own = bound.own if isinstance(bound, Bound) else {}
         now, draw = self._clock.now(), self._chance.draw()
-        done = settle(holding.program, pipe.cursor, pipe.given, stored.output, own=own, now=now, draw=draw)
+        settled = settle(holding.program, pipe.cursor, pipe.given, stored.output, own=ran.own, now=now, draw=draw)
+        done = masked(settled, ran.secrets)
+        assert isinstance(done, e.TaskDone)
         _move(holding, pipe, done)
         holding.tell(index, recorded(done, stored))
         self._wake()
@@ -176,12 +199,22 @@ class Runner:
             await asyncio.sleep(left_s)
 
 
-async def _safely(tool: Tool, call: ToolCall) -> Output:
-    """The one handler of what a tool may raise: an output like any other."""
-    try:
-        return _plain(await tool.run(call))
-    except Exception as bug:  # noqa: BLE001 — whatever a tool raises is an error of its task alone
-        return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
+class _Ran(msgspec.Struct, frozen=True):
+    """What a run came to, the task's own input, and the secrets that it knew."""
+
+    output: Output | e.TaskWaiting
+    own: Mapping[str, object]
+    secrets: frozenset[str]
+
+
+def _with_keychain(work: Run, secrets: Secrets) -> Run:
+    return msgspec.structs.replace(work, scope=work.scope | {"keychain": secrets.values}) if secrets.values else work
+
+
+def _place(holding: Holding, work: Run) -> str:
+    places = holding.program.places
+    span = places.find(work.task.path)
+    return f"{places.file}:{span.line}:{span.column}" if span is not None else ""
 
 
 def _plain(output: Output) -> Output:

@@ -2,16 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
+from noetl.data_plane.equipment import Equipment
 from noetl.data_plane.holding import Holding
 from noetl.data_plane.limits import Limits
 from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
 from noetl.engine.reference import External, Reference
-from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, ResultStore, System, Tool, Unavailable
+from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import Shelf
 from noetl.supply.waiting import wait_for
@@ -24,32 +26,29 @@ class Worker:
         self,
         name: str,
         control: ControlPlane,
-        tools: Mapping[str, Tool],
-        results: ResultStore,
-        *,
-        system: System,
+        equipment: Equipment,
         limits: Limits | None = None,
         pools: Sequence[str] = (),
     ) -> None:
         self.name = name
         self._control = control
-        self._clock: Clock = system
+        self._clock: Clock = equipment.system
         self._limits = limits or Limits()
         self._pools = pools
         self._programs = Programs(control.playbook)
-        self._shelf = Shelf(results, self._limits.shelf_bytes_max)
+        self._shelf = Shelf(equipment.results, self._limits.shelf_bytes_max)
         self._holdings: dict[int, Holding] = {}
         self._changed = asyncio.Event()
         self._polled_slots = 0
         self._is_stopping = False
-        self._reporter = Reporter(self, control, system, self._limits)
-        self._runner = Runner(tools, results, system, self._limits, self._reporter.wake)
+        self._reporter = Reporter(self, control, self._clock, self._limits)
+        self._runner = Runner(equipment, self._limits, self._reporter.wake)
         self._loops: list[asyncio.Task[None]] = []
 
     # ------------------------------------------------------------------------------ its life
 
     def start(self) -> None:
-        runs = (self._poll(), self._reporter.run(), self._renew(), self._fence())
+        runs = (self._poll(), self._reporter.run(), self._renew(), self._fence(), self._print())
         self._loops = [asyncio.create_task(run) for run in runs]
 
     async def stop(self, drain_s: float) -> None:
@@ -66,6 +65,7 @@ class Worker:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+        await self._ship()
         await self._give_back(list(self._holdings.values()))
 
     async def _give_back(self, holdings: Sequence[Holding]) -> None:
@@ -74,10 +74,8 @@ class Worker:
         for holding in holdings:
             self._drop(holding)
             holding.lose()
-        try:
+        with suppress(Unavailable):
             await self._control.release([holding.granted for holding in holdings])
-        except Unavailable:
-            return
 
     # ------------------------------------------------------------------------------ claiming
 
@@ -133,10 +131,8 @@ class Worker:
             self._fill(holding)
 
     async def _refuse(self, granted: Granted) -> None:
-        try:
+        with suppress(Unavailable):
             await self._control.release([granted])
-        except Unavailable:
-            return
 
     async def _in_hand(self, claim: Claim, asked_at: float) -> Holding:
         program = await self._programs.get(claim.digest)
@@ -203,6 +199,18 @@ class Worker:
     def _drop(self, holding: Holding) -> None:
         self._holdings.pop(holding.claim.epoch, None)
         self._changed.set()
+
+    async def _print(self) -> None:
+        while True:
+            await asyncio.sleep(self._limits.tell_after_s)
+            await self._ship()
+
+    async def _ship(self) -> None:
+        """What tools printed. It is for people: where it cannot be kept, nothing waits for it."""
+        chunks = self._runner.printed.take()
+        if chunks:
+            with suppress(Unavailable):
+                await self._control.log(chunks)
 
     # ------------------------------------------------------------------------------ leases
 

@@ -24,6 +24,7 @@ from noetl.ports import (
     Fenced,
     Granted,
     Incident,
+    LogChunk,
     Message,
     Revoked,
     Summary,
@@ -31,6 +32,9 @@ from noetl.ports import (
 )
 from noetl.storage.memory.agenda import Agenda
 from noetl.storage.memory.worktable import WorkTable
+
+CHUNKS_MAX = 10_000
+"""Chunks of printed text that are kept for one execution."""
 
 
 class MemoryStore:
@@ -43,6 +47,7 @@ class MemoryStore:
         self._live: dict[str, None] = {}
         self._snapshots: dict[str, tuple[int, bytes]] = {}
         self._incidents: dict[str, Incident] = {}
+        self._printed: dict[str, list[LogChunk]] = {}
         self._agenda = Agenda()
         self._work = WorkTable()
         self._undo: list[Callable[[], None]] = []
@@ -183,6 +188,17 @@ class MemoryStore:
 
     async def incidents(self, limit: int) -> Sequence[Incident]:
         return tuple(islice(self._incidents.values(), limit))
+
+    # ------------------------------------------------------------------------------ what tools printed
+
+    async def write_logs(self, chunks: Sequence[LogChunk]) -> None:
+        for chunk in chunks:
+            kept = self._printed.setdefault(chunk.execution_id, [])
+            if len(kept) < CHUNKS_MAX:
+                kept.append(chunk)
+
+    async def logs(self, execution_id: str, after: int, limit: int) -> Sequence[LogChunk]:
+        return tuple(self._printed.get(execution_id, ())[after : after + limit])
 
     def crash(self) -> None:
         """What was not durable is gone, as after a power failure."""

@@ -1,0 +1,56 @@
+"""What tools print: kept in bounded chunks beside the log, never in it."""
+
+from noetl.engine.secrets import masked
+from noetl.ports import Clock, LogChunk
+
+RUN_BYTES_MAX = 1024 * 1024
+"""What is kept of one task run; the rest is counted."""
+
+CHUNK_CHARS_MAX = 16 * 1024
+WAITING_MAX = 2_000
+"""Chunks that may wait to be kept."""
+
+
+class Printed:
+    """The chunks of a worker that nobody keeps yet."""
+
+    def __init__(self) -> None:
+        self._chunks: list[LogChunk] = []
+
+    def add(self, chunk: LogChunk) -> None:
+        if len(self._chunks) < WAITING_MAX:
+            self._chunks.append(chunk)
+
+    def take(self) -> list[LogChunk]:
+        taken, self._chunks = self._chunks, []
+        return taken
+
+
+class TaskConsole:
+    """The console of one task run. Secrets are masked here, before anyone can see them."""
+
+    def __init__(
+        self, printed: Printed, clock: Clock, execution_id: str, task_run_id: str, secrets: frozenset[str]
+    ) -> None:
+        self._printed = printed
+        self._clock = clock
+        self._execution_id = execution_id
+        self._task_run_id = task_run_id
+        self._secrets = secrets
+        self._number = 0
+        self._left = RUN_BYTES_MAX
+
+    def write(self, text: str, *, stream: str = "stdout") -> None:
+        if self._left <= 0 or not text:
+            return
+        hidden = str(masked(text, self._secrets))
+        if len(hidden) > self._left:
+            hidden = (
+                f"{hidden[: self._left]}\n[the rest is not kept: a task run may print {RUN_BYTES_MAX} characters]\n"
+            )
+        self._left -= len(hidden)
+        for start in range(0, len(hidden), CHUNK_CHARS_MAX):
+            self._number += 1
+            part = hidden[start : start + CHUNK_CHARS_MAX]
+            now = self._clock.now()
+            self._printed.add(LogChunk(self._execution_id, self._task_run_id, self._number, now, stream, part))

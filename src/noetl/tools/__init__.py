@@ -1,0 +1,1 @@
+"""Tool kinds, one file each."""
