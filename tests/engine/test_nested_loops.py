@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.engine import events as e
-from noetl.engine.output import Output
+from noetl.engine.output import Loop, Output
 from noetl.playbook.model import LoopMode
 from tests.engine.driver import Driver, fails
 from tests.engine.logs import only
@@ -246,3 +246,41 @@ def test_a_nested_in_sees_ctx_with_what_went_before_in_sequential_loops_around_i
         """,
     )
     assert Driver(text, echo).run().data == [[[0, 10], [10, 20]]]
+
+
+CLASH = '- { name: t, kind: noop, set: { "ctx.x": "{{ iter.cell + 10 * iter.parent.index }}" } }'
+CLASHING = "workload: { rows: [ { cells: [1] }, { cells: [2, 3] }, { cells: [4, 4, 5] }, { cells: [6] } ] }"
+
+
+def clashing(mode: str, seed: int) -> Driver:
+    step = f"spec: {{ policy: {{ failure: {{ mode: {mode} }} }} }}"
+    policy = ", policy: { reduce: { x: last } }"
+    text = nested(tasks=CLASH, step=step, outer_policy=policy).replace(ROWS, CLASHING)
+    return Driver(text, seed=seed).run()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_clash_inside_is_told_at_the_end_of_the_loop_whatever_ended_first(seed: int) -> None:
+    driver = clashing("best_effort", seed)
+    assert only(driver.facts, "step.failed", "loop.iteration.failed").count("!ctx_conflict") == 3
+    failed = next(fact for fact in driver.facts if isinstance(fact, e.StepFailed))
+    assert failed.output.error is not None
+    assert failed.output.error.message.startswith("iteration 0 wrote `ctx.x` and iteration 1 wrote `ctx.x`")
+    assert failed.output.loop == Loop(4, 2, 2, 0)
+    assert driver.state.error is not None
+    assert driver.state.error.kind == "ctx_conflict"
+
+
+def test_a_clash_inside_stops_a_loop_that_stops_at_the_first_failure() -> None:
+    driver = clashing("fail_fast", 1)
+    assert only(driver.facts, "step.failed") == "step.failed s#1 !ctx_conflict"
+    failed = next(fact for fact in driver.facts if isinstance(fact, e.StepFailed))
+    assert failed.output.loop is not None
+    assert failed.output.loop.skipped > 0
+
+
+def test_a_tool_that_speaks_of_a_conflict_fails_only_its_iteration() -> None:
+    step = "spec: { policy: { failure: { mode: best_effort } } }"
+    driver = Driver(nested(step=step), lambda *_: fails("ctx_conflict")).run()
+    assert driver.state.status == "completed"
+    assert driver.data == [[None, None], [], [None]]

@@ -10,7 +10,7 @@ import msgspec
 
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
-from noetl.engine.gathering import part_of
+from noetl.engine.gathering import Clash, part_of
 from noetl.engine.output import NOTHING, Output
 from noetl.engine.pipeline import kind_of
 from noetl.engine.program import Program
@@ -321,13 +321,19 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
     ended = loop.live.pop(fact.path[-1])
     if loop.mode is _SEQUENTIAL:
         loop.step = _step_of(ended)
-    _gather(program, run, loop, fact.path[-1], NOTHING, {}, {})
+    _gather(program, run, loop, fact.path[-1], NOTHING, {}, {}, _conflict_inside(fact))
     if program.steps[run.step].is_best_effort:
         return (Tend(run.id, loop.path),)
     for depth in range(len(fact.path)):
         around = loop_at(run, fact.path[:depth])
         around.failure = around.failure or fact.output
     return (Tend(run.id, loop.path), Tend(run.id, ())) if loop.path else (Tend(run.id, ()),)
+
+
+def _conflict_inside(fact: e.IterationFailed) -> str:
+    """Why writes in a loop inside do not go together; the loops around tell at their end, whatever ended first."""
+    error = fact.output.error
+    return error.message if fact.by_server and error is not None and error.kind == "ctx_conflict" else ""
 
 
 def _step_of(iteration: Iteration) -> e.Values:
@@ -347,11 +353,21 @@ def _block_iteration(
 
 
 def _gather(
-    program: Program, run: StepRun, loop: LoopRun, index: int, output: Output, writes: e.Values, reduced: e.Values
+    program: Program,
+    run: StepRun,
+    loop: LoopRun,
+    index: int,
+    output: Output,
+    writes: e.Values,
+    reduced: e.Values,
+    conflict: str = "",
 ) -> None:
     reducers = program.steps[run.step].levels[loop.level].loop.reduce
     data = [output.data] if _keeps_data(loop, output) else None
-    loop.ended.add(index, part_of(index, data, writes, reduced, reducers), reducers)
+    part = part_of(index, data, writes, reduced, reducers)
+    if conflict:
+        part.clash = Clash(index, "", message=conflict)
+    loop.ended.add(index, part, reducers)
 
 
 def _keeps_data(loop: LoopRun, output: Output) -> bool:

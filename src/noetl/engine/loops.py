@@ -231,7 +231,7 @@ def _end_loop(program: Program, state: StateView, run: RunView, loop: LoopView, 
     starts = _starts(reducers, state, run, loop, stored) if whole.conflict is None else {}
     conflict = whole.conflict or _misstart(reducers, starts)
     if conflict is not None:
-        return [failed_step(run, failed("ctx_conflict", conflict))]
+        return _failed_loop(run, loop, failed("ctx_conflict", conflict))
     shared = _shared(program, run, loop)
     done = LoopDone(run.id, loop.path, _output(state, run, loop, whole, counts), counts)
     return _merged(program, run, loop, done, _reduced(reducers, loop, starts, shared, stored))
