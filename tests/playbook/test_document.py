@@ -14,12 +14,9 @@ def test_a_place_knows_its_path_its_task_and_the_loops_around_it() -> None:
     )
 
 
-def test_a_frame_knows_its_tasks_and_whether_its_loop_is_parallel() -> None:
-    text = with_step(
-        "loop: { in: [1], iterator: a, spec: { mode: parallel } }\ntool: { kind: http, url: '{{ iter.a }}' }"
-    )
-    frame = document(text).notes.templates[0].place.frame
-    assert (frame.title, frame.is_parallel, frame.tasks) == ('step "load"', True, ("load_task",))
+def test_a_frame_knows_its_tasks() -> None:
+    frame = document(with_step("tool: { kind: http, url: '{{ ctx.a }}' }")).notes.templates[0].place.frame
+    assert (frame.title, frame.tasks) == ('step "load"', ("load_task",))
 
 
 def test_a_part_of_the_model_leads_back_to_its_node() -> None:

@@ -22,7 +22,6 @@ class Frame(msgspec.Struct):
     """
 
     title: str
-    is_parallel: bool = False
     tasks: tuple[str, ...] = ()
 
 

@@ -234,7 +234,6 @@ class PipelineReader:
         collection = self.reader.value(given, Site.LOOP_IN, place.at("in")) if given is not None else None
         in_flight = self._max_in_flight(spec, policy, place)
         inside = place.in_iteration(iterator)
-        place.frame.is_parallel |= mode is LoopMode.PARALLEL
         inner, innermost = self.loop(node.get("loop"), inside)
         loop = Loop(
             in_=collection,

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
+from noetl.playbook.rules.aliases import Aliases
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.source.nodes import Node
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
     first: dict[str, Node] = {}
+    aliases = Aliases(document.source)
     for step in document.playbook.workflow:
         node = document.node(step)
         name = node.get("step") or node
@@ -17,8 +19,8 @@ def check(document: Document) -> Iterator[Diagnostic]:
         if other is None:
             first[step.name] = name
         elif other is name:
-            message = f'step "{step.name}" is repeated by an alias; step names are unique'
-            yield RULE.at(name, message, "write the second step out under a name of its own")
+            message = f'an alias repeats step "{step.name}" of line {name.line}; step names are unique'
+            yield RULE.at(aliases.next_of(node) or name, message, "write the second step out under a name of its own")
         else:
             message = f'step "{step.name}" is already on line {other.line}; step names are unique'
             yield RULE.at(name, message, "rename one of them, and the arcs that lead to it")

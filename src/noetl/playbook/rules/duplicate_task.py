@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
+from noetl.playbook.rules.aliases import Aliases
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.written import pipelines, title
 from noetl.playbook.source.nodes import Scalar
@@ -12,6 +13,7 @@ from noetl.playbook.source.nodes import Scalar
 def check(document: Document) -> Iterator[Diagnostic]:
     for tasks in document.once(pipelines):
         first: dict[str, Scalar] = {}
+        aliases = Aliases(document.source)
         for task in tasks:
             if task.name is None or task.is_generated:
                 continue
@@ -19,10 +21,9 @@ def check(document: Document) -> Iterator[Diagnostic]:
             if other is None:
                 first[task.task.name] = task.name
             elif other is task.name:
-                message = (
-                    f'task "{task.task.name}" of {title(task.owner)} is repeated by an alias; task names are unique'
-                )
-                yield RULE.at(task.name, message, "write the second task out under a name of its own")
+                message = f'an alias repeats task "{task.task.name}" of line {task.name.line}; task names are unique'
+                place = aliases.next_of(task.node) or task.name
+                yield RULE.at(place, message, "write the second task out under a name of its own")
             else:
                 message = f'{title(task.owner)} already has a task "{task.task.name}" on line {other.line}'
                 yield RULE.at(task.name, message, "rename one of them, and the jumps that lead to it")

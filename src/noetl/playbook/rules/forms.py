@@ -48,11 +48,9 @@ def item_title(finding: WrongType) -> str | None:
     return finding.type.shape().title
 
 
-def item_hint(document: Document, node: Scalar, title: str) -> str | None:
+def item_hint(document: Document, node: Scalar, title: str) -> str:
     """The item as it should be: around the text that stands there, or a sample."""
-    sample = SAMPLES.get(title)
-    if sample is None:
-        return None
+    sample = SAMPLES[title]
     if node.value is None:
         return f"write the {title}, or delete the dash:\n{sample.format(NAMES.get(title, 'name'))}"
     if node.text in document.vocabulary.kinds and title == "task":
