@@ -12,6 +12,7 @@ from noetl.engine.commands import Rejection, Report
 from noetl.engine.cursor import Cursor
 from noetl.engine.effects import CancelChild, Effect, SetTimer, StartChild, TellParent
 from noetl.engine.events import Parent, Path, Values
+from noetl.engine.incidents import Incident, Rows
 from noetl.engine.leases import Lease
 from noetl.engine.output import Output
 from noetl.engine.reference import External, Reference
@@ -145,9 +146,13 @@ class Timer(msgspec.Struct, frozen=True):
 
 
 class Message(msgspec.Struct, frozen=True):
-    """To the execution of that id, delivered at least once. What one execution says to another comes in order."""
+    """From the `sender` to the execution of that id, delivered at least once.
+
+    What one execution says to another comes in order.
+    """
 
     id: int
+    sender: str
     execution_id: str
     body: StartChild | CancelChild | TellParent
 
@@ -181,12 +186,15 @@ class EventLog(Protocol):
 
     async def summary(self, execution_id: str) -> Summary | None: ...
 
+    async def rows(self, execution_id: str) -> tuple[int, Rows]:
+        """The number of the last event, and at that moment all that can move the execution."""
+
 
 class WorkQueue(Protocol):
     """Work and the leases on it, timed by the store's clock."""
 
     async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
-        """Leases on the oldest work that is free, of at most `limit` rows. Nothing of an execution with an incident."""
+        """Leases on the oldest work that is free, of at most `limit` rows. Nothing of one that is parked."""
 
     async def renew(self, leases: Sequence[Granted], lease_s: float) -> frozenset[int]:
         """Heartbeats; the answer is the epochs that are over."""
@@ -206,15 +214,6 @@ class Expired(msgspec.Struct, frozen=True):
     poison: Sequence[int] = ()
 
 
-class Incident(msgspec.Struct, frozen=True):
-    """Why an execution cannot go on by itself."""
-
-    execution_id: str
-    kind: str
-    message: str
-    since: float
-
-
 class Logs(Protocol):
     """What tools printed, kept for people and bounded for each execution."""
 
@@ -225,10 +224,19 @@ class Logs(Protocol):
 
 
 class Incidents(Protocol):
-    async def open(self, incident: Incident) -> None: ...
-    async def close(self, execution_id: str) -> None: ...
-    async def incident(self, execution_id: str) -> Incident | None: ...
-    async def incidents(self, limit: int) -> Sequence[Incident]: ...
+    """What cannot go on by itself, until people resume or cancel the execution."""
+
+    async def open(self, incidents: Sequence[Incident]) -> None:
+        """One that stands already, of the same kind at the same place, stays as it is."""
+
+    async def close(self, execution_id: str) -> None:
+        """All of an execution."""
+
+    async def parking(self, execution_id: str) -> Incident | None:
+        """The one for which an execution takes nothing but a cancel."""
+
+    async def incidents(self, execution_id: str | None, limit: int) -> Sequence[Incident]:
+        """Those of one execution, or of all, the oldest first."""
 
 
 class Store(EventLog, WorkQueue, Incidents, Logs, Protocol):

@@ -46,6 +46,25 @@ def draft(
     return making.draft(letters, started_at)
 
 
+def draft_end(
+    letter: Letter, summary: Summary, facts: Sequence[e.Fact], changes: Sequence[Effect], now: float
+) -> Draft:
+    """The end of an execution whose state is not known."""
+    name, parent = summary.execution_id, summary.parent
+    events = stamp(
+        facts,
+        execution_id=name,
+        after=summary.head,
+        timestamp=now,
+        parent=parent.execution_id if parent is not None else None,
+    )
+    head = summary.head + len(events)
+    ended = msgspec.structs.replace(summary, status="cancelled", changed_at=now, head=head)
+    done = [letter.done] if letter.done is not None else []
+    append = Append(name, summary.head, [encode(event) for event in events], changes, done=done, summary=ended)
+    return Draft([letter], append, (), {}, ())
+
+
 class _Making:
     def __init__(self, program: Program | None, state: State, clock: Clock, stored: Stored) -> None:
         self.program = program

@@ -39,6 +39,9 @@ class Limits(msgspec.Struct, frozen=True):
     sweep_s: float = 1.0
     """Between two looks at leases, timers and messages that nobody told us of."""
 
+    inspect_s: float = 60.0
+    """Between two looks at whether everything that lives has a reason to."""
+
     retry_after_s: float = 1.0
     """When to come back, for those who were turned away."""
 

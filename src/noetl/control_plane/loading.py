@@ -1,20 +1,28 @@
 """The state of an execution from its log: the last snapshot, and what came after it."""
 
+from collections.abc import AsyncIterator
+from contextlib import suppress
+
 import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.codec import StoredEvent, UnknownEvent, decode, unseal
 from noetl.engine.evolve import evolve
+from noetl.engine.incidents import Incident, of_damaged_event, of_missing_program, of_unknown_event
 from noetl.engine.program import Program
 from noetl.engine.snapshot import decode_snapshot
 from noetl.engine.state import State, empty
-from noetl.ports import EventLog
+from noetl.ports import Clock, EventLog
 from noetl.supply.programs import Programs
-from noetl.supply.shelf import Shelf
+from noetl.supply.shelf import Missing, Shelf
 
 
 class Unreadable(Exception):
-    """The log cannot be folded by this version; the message says why."""
+    """The log cannot be folded: by this version, or because something is missing or damaged."""
+
+    def __init__(self, incident: Incident) -> None:
+        super().__init__(incident.message)
+        self.incident = incident
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -25,44 +33,62 @@ class Loaded(msgspec.Struct, frozen=True):
     snapshot: int = 0
 
 
-async def load(log: EventLog, programs: Programs, shelf: Shelf, execution_id: str, read_max: int) -> Loaded:
-    saved = await log.snapshot(execution_id)
-    state = decode_snapshot(saved[1]) if saved is not None else None
-    if saved is None or state is None:
+class Loader:
+    """Reads logs; `now` is for the incidents that it may meet."""
+
+    def __init__(self, log: EventLog, programs: Programs, shelf: Shelf, clock: Clock, read_max: int) -> None:
+        self._log = log
+        self._programs = programs
+        self._shelf = shelf
+        self._clock = clock
+        self._read_max = read_max
+
+    async def load(self, execution_id: str) -> Loaded:
+        saved = await self._log.snapshot(execution_id)
+        state = decode_snapshot(saved[1]) if saved is not None else None
+        if state is None:
+            state = empty(execution_id)
+        at = state.seq
+        program = await self._program(state, state.digest) if state.digest else None
+        return Loaded(state, await self.catch_up(state, program), at)
+
+    async def catch_up(self, state: State, program: Program | None) -> Program | None:
+        """Applies what the log holds beyond the state."""
+        while found := await self._log.read(state.execution_id, state.seq, self._read_max):
+            for data in found:
+                fact = await self._fact(state, data)
+                if program is None:
+                    assert isinstance(fact, e.ExecutionRequested)
+                    program = await self._program(state, fact.digest)
+                evolve(program, state, fact)
+            if len(found) < self._read_max:
+                break
+        return program
+
+    async def readable(self, execution_id: str) -> AsyncIterator[e.Fact]:
+        """Every fact of a log that can be read at all."""
         state = empty(execution_id)
-    at = state.seq
-    program = await _program(programs, state.digest) if state.digest else None
-    return Loaded(state, await catch_up(log, programs, shelf, state, program, read_max), at)
+        while found := await self._log.read(execution_id, state.seq, self._read_max):
+            for data in found:
+                state.seq += 1
+                with suppress(Unreadable):
+                    yield await self._fact(state, data)
 
+    async def _fact(self, state: State, data: bytes) -> e.Fact:
+        name, seq, now = state.execution_id, state.seq + 1, self._clock.now()
+        try:
+            event = decode(data)
+            if isinstance(event, StoredEvent):
+                await self._shelf.bring(event.reference)
+                event = unseal(event, self._shelf.fetch(event.reference))
+        except (msgspec.MsgspecError, Missing) as error:
+            raise Unreadable(of_damaged_event(name, seq, str(error), now)) from error
+        if isinstance(event, UnknownEvent):
+            raise Unreadable(of_unknown_event(name, event, now))
+        return event.fact
 
-async def catch_up(
-    log: EventLog, programs: Programs, shelf: Shelf, state: State, program: Program | None, read_max: int
-) -> Program | None:
-    """Applies what the log holds beyond the state."""
-    while found := await log.read(state.execution_id, state.seq, read_max):
-        for data in found:
-            fact = await _fact(shelf, data)
-            if program is None:
-                assert isinstance(fact, e.ExecutionRequested)
-                program = await _program(programs, fact.digest)
-            evolve(program, state, fact)
-        if len(found) < read_max:
-            break
-    return program
-
-
-async def _fact(shelf: Shelf, data: bytes) -> e.Fact:
-    event = decode(data)
-    if isinstance(event, UnknownEvent):
-        raise Unreadable(f"event {event.seq} `{event.name}` cannot be read: {event.reason}")
-    if isinstance(event, StoredEvent):
-        await shelf.bring(event.reference)
-        event = unseal(event, shelf.fetch(event.reference))
-    return event.fact
-
-
-async def _program(programs: Programs, digest: str) -> Program:
-    program = await programs.get(digest)
-    if program is None:
-        raise Unreadable(f"the playbook with digest {digest} is not in the catalog")
-    return program
+    async def _program(self, state: State, digest: str) -> Program:
+        program = await self._programs.get(digest)
+        if program is None:
+            raise Unreadable(of_missing_program(state.execution_id, digest, self._clock.now()))
+        return program

@@ -13,6 +13,7 @@ from noetl.control_plane.sweeper import Sweeper
 from noetl.control_plane.timers import Timers
 from noetl.control_plane.transact import Executions
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
+from noetl.engine.incidents import mend
 from noetl.engine.layering import merge
 from noetl.ports import (
     Ask,
@@ -61,14 +62,15 @@ class Plane:
         self._executions = Executions(store, self._programs, results, system, self._signals, limits)
         self._messages = Messages(store, catalog, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
-        self._sweeper = Sweeper(store, self._executions, self._signals, limits)
+        self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
         self._loops: list[asyncio.Task[None]] = []
 
     # ------------------------------------------------------------------------------ its life
 
     def start(self) -> None:
-        runs = (self._executions.run(), self._messages.run(), self._timers.run(), self._sweeper.run())
-        self._loops = [asyncio.create_task(run) for run in runs]
+        sweeper = self._sweeper
+        runs = (self._executions.run, self._messages.run, self._timers.run, sweeper.run, sweeper.inspect)
+        self._loops = [asyncio.create_task(run()) for run in runs]
 
     async def stop(self) -> None:
         """Takes nothing more, answers what waits, and ends."""
@@ -96,6 +98,17 @@ class Plane:
     async def cancel(self, execution_id: str, reason: str | None = None) -> Rejection | None:
         answer = await self._send(execution_id, Letter(CancelExecution(reason)))
         return answer if isinstance(answer, Rejection) else None
+
+    async def resume(self, execution_id: str) -> None:
+        """People mended what was wrong: incidents are closed, and what is missing is offered again."""
+        await self._store.close(execution_id)
+        head, rows = await self._store.rows(execution_id)
+        now = self._clock.now()
+        missing = await self._executions.look(
+            execution_id, lambda program, state: mend(program, state, rows, now) if state.seq == head else [], head
+        )
+        if isinstance(missing, list) and missing:
+            await self._send(execution_id, Letter(None, effects=missing))
 
     async def _send(self, execution_id: str, letter: Letter) -> Answer:
         self._executions.post(execution_id, letter)

@@ -1,4 +1,4 @@
-"""What nobody tells a server: leases that ran out, and work that kills its workers."""
+"""What nobody tells a server: leases that ran out, work that kills its workers, executions that stand still."""
 
 import asyncio
 
@@ -7,14 +7,16 @@ from noetl.control_plane.limits import Limits
 from noetl.control_plane.signals import Signals
 from noetl.control_plane.transact import Executions
 from noetl.engine.commands import FailPoison
+from noetl.engine.incidents import stranded
 from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.state import State
-from noetl.ports import Expired, Store, Unavailable
+from noetl.ports import Clock, Expired, Store, Unavailable
 
 
 class Sweeper:
-    def __init__(self, store: Store, executions: Executions, signals: Signals, limits: Limits) -> None:
+    def __init__(self, store: Store, executions: Executions, clock: Clock, signals: Signals, limits: Limits) -> None:
         self._store = store
+        self._clock = clock
         self._executions = executions
         self._signals = signals
         self._limits = limits
@@ -26,6 +28,31 @@ class Sweeper:
             except Unavailable:
                 await asyncio.sleep(self._limits.backoff_s)
             await asyncio.sleep(self._limits.sweep_s)
+
+    async def inspect(self) -> None:
+        """Now and then, one after the other: is there something alive that nothing will ever move?"""
+        while True:
+            await asyncio.sleep(self._limits.inspect_s)
+            try:
+                await self._inspect_all()
+            except Unavailable:
+                continue
+
+    async def _inspect_all(self) -> None:
+        last = ""
+        while found := await self._store.live(last, self._limits.read_max):
+            for summary in found:
+                last = summary.execution_id
+                await self._inspect(last)
+
+    async def _inspect(self, execution_id: str) -> None:
+        head, rows = await self._store.rows(execution_id)
+        now = self._clock.now()
+        found = await self._executions.look(
+            execution_id, lambda program, state: stranded(program, state, rows, now) if state.seq == head else [], head
+        )
+        if isinstance(found, list) and found:
+            await self._store.open(found)
 
     async def _sweep(self) -> None:
         for expired in await self._store.expire(self._limits.read_max):

@@ -8,13 +8,14 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from noetl.control_plane.claims import claim_of
-from noetl.control_plane.drafting import Draft, draft
+from noetl.control_plane.drafting import Draft, draft, draft_end
 from noetl.control_plane.letters import Letter, Look, Taken
 from noetl.control_plane.limits import Limits
-from noetl.control_plane.loading import Loaded, Unreadable, catch_up, load
+from noetl.control_plane.loading import Loader, Unreadable
 from noetl.control_plane.signals import Signals
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
+from noetl.engine.incidents import Incident, cancel_parked, of_bug, refusal
 from noetl.engine.program import Program
 from noetl.engine.snapshot import encode_snapshot
 from noetl.engine.state import State
@@ -26,7 +27,6 @@ from noetl.ports import (
     Conflict,
     Fenced,
     Granted,
-    Incident,
     ResultStore,
     Store,
     Unavailable,
@@ -68,6 +68,7 @@ class Executions:
         self._signals = signals
         self._limits = limits
         self.shelf = Shelf(results, limits.shelf_bytes_max)
+        self._loader = Loader(store, programs, self.shelf, clock, limits.read_max)
         self._boxes: dict[str, _Box] = {}
         self._ready: dict[str, _Box] = {}
         self._waiting = 0
@@ -176,23 +177,45 @@ class Executions:
         except Unavailable as trouble:
             await self._again(box, [*letters, *looks], trouble)
         except Unreadable as trouble:
-            await self._park(box, [*letters, *looks], "unreadable", str(trouble))
+            return await self._unreadable(box, letters, looks, trouble.incident)
         except Exception as bug:  # noqa: BLE001 — the one handler of bugs: the execution is parked, the server goes on
-            await self._park(box, [*letters, *looks], "bug", f"{type(bug).__name__}: {bug}")
+            doing = " and ".join(sorted({type(letter.command).__name__ for letter in letters})) or "a look"
+            text = f"{type(bug).__name__}: {bug}"
+            await self._park(box, [*letters, *looks], of_bug(box.execution_id, text, doing, self._clock.now()))
         return None
 
     async def _admitted(self, box: _Box, letters: list[Letter]) -> list[Letter]:
-        """An execution with an incident takes nothing but a cancel. It is always cold, so that this is asked anew."""
-        incident = await self._store.incident(box.execution_id) if box.loaded is None else None
-        if incident is None:
-            return letters
-        trouble = Unavailable(f"execution {box.execution_id} is parked: {incident.message}")
-        cancels = [letter for letter in letters if isinstance(letter.command, CancelExecution)]
+        """A parked execution takes nothing but a cancel. It is always cold, so that this is asked anew."""
+        incident = await self._store.parking(box.execution_id) if box.loaded is None else None
+        kept: list[Letter] = []
         for letter in letters:
-            if letter not in cancels:
-                letter.fail(trouble)
+            refused = refusal(incident, letter.command) if letter.command is not None else None
+            if refused is None:
+                kept.append(letter)
+            else:
+                letter.fail(Unavailable(refused.message))
                 self._answered(1)
-        return cancels
+        return kept
+
+    async def _unreadable(
+        self, box: _Box, letters: Sequence[Letter], looks: Sequence[Look], incident: Incident
+    ) -> tuple[Draft, list[Look]] | None:
+        """Nothing can be decided without a state, but a cancel must be possible all the same."""
+        cancel = next((letter for letter in letters if isinstance(letter.command, CancelExecution)), None)
+        summary = await self._store.summary(box.execution_id)
+        if cancel is None or summary is None:
+            await self._park(box, [*letters, *looks], incident)
+            return None
+        others = [letter for letter in letters if letter is not cancel]
+        await self._park(box, [*others, *looks], incident)
+        assert isinstance(cancel.command, CancelExecution)
+        facts = [fact async for fact in self._loader.readable(box.execution_id)]
+        ended = cancel_parked(box.execution_id, facts, cancel.command.reason)
+        if isinstance(ended, Rejection):
+            cancel.resolve(ended)
+            self._answered(1)
+            return None
+        return draft_end(cancel, summary, *ended, self._clock.now()), []
 
     def _take(self, box: _Box) -> tuple[list[Letter], list[Look]]:
         letters: list[Letter] = []
@@ -216,16 +239,15 @@ class Executions:
         raise Unavailable("a decision asks for ever more stored data")
 
     async def _state(self, box: _Box, letters: Sequence[Letter], head: int) -> tuple[State, Program | None]:
-        log, programs, read_max = self._store, self._programs, self._limits.read_max
         if box.loaded is None:
-            found: Loaded = await load(log, programs, self.shelf, box.execution_id, read_max)
+            found = await self._loader.load(box.execution_id)
             summary = await self._store.summary(box.execution_id)
             box.started_at = summary.started_at if summary is not None else None
             box.snapshot_seq = found.snapshot
             box.loaded = found.state, found.program
         state, program = box.loaded
         if state.seq < head:
-            program = await catch_up(log, programs, self.shelf, state, program, read_max)
+            program = await self._loader.catch_up(state, program)
         if program is None:
             program = await self._requested(letters)
         box.loaded = state, program
@@ -262,6 +284,9 @@ class Executions:
 
     async def _appended(self, box: _Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
         self._announce(made, answer)
+        if box.loaded is None:
+            await self._ended(box, made)
+            return
         claims = await self._claims(box, answer.granted)
         for position, letter in enumerate(made.letters):
             worker = letter.ask.worker if letter.ask is not None else None
@@ -273,6 +298,13 @@ class Executions:
             await self._tidy(box)
         except Unavailable:
             return
+
+    async def _ended(self, box: _Box, made: Draft) -> None:
+        """A cancel without a state."""
+        await self._store.close(box.execution_id)
+        for letter in made.letters:
+            letter.resolve(Taken())
+        self._answered(len(made.letters))
 
     def _announce(self, made: Draft, answer: Appended) -> None:
         if made.append.events:
@@ -316,7 +348,7 @@ class Executions:
         state, _ = box.loaded
         if state.has_ended:
             box.loaded = None
-            if await self._store.incident(box.execution_id) is not None:
+            if await self._store.incidents(box.execution_id, 1):
                 await self._store.close(box.execution_id)
             return
         if state.seq - box.snapshot_seq < self._limits.snapshot_every:
@@ -353,14 +385,14 @@ class Executions:
                 kept.append(letter)
         await self._again(box, [*kept, *looks], None)
 
-    async def _park(self, box: _Box, letters: Sequence[Letter | Look], kind: str, message: str) -> None:
-        """The execution cannot go on: it shows an incident, and everything but a cancel is turned away."""
+    async def _park(self, box: _Box, letters: Sequence[Letter | Look], incident: Incident) -> None:
+        """The execution cannot go on by itself: people see why, and everything but a cancel is turned away."""
         box.loaded = None
         try:
-            await self._store.open(Incident(box.execution_id, kind, message, self._clock.now()))
+            await self._store.open([incident])
         except Unavailable as trouble:
             await self._again(box, letters, trouble)
             return
         for letter in letters:
-            letter.fail(Unavailable(f"execution {box.execution_id} is parked: {message}"))
+            letter.fail(Unavailable(f"execution {box.execution_id} is parked: {incident.message}"))
         self._answered(len(letters))

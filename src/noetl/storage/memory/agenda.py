@@ -31,7 +31,7 @@ class Agenda:
                     self.answer(over)
             case _:
                 self._last_id += 1
-                self._messages[self._last_id] = Message(self._last_id, effect.execution_id, effect)
+                self._messages[self._last_id] = Message(self._last_id, name, effect.execution_id, effect)
 
     def answer(self, id_: int) -> None:
         """A timer or a message is done with; one that was gone before is no matter."""
@@ -60,6 +60,15 @@ class Agenda:
 
     def waiting(self, after: int, limit: int) -> Sequence[Message]:
         return tuple(islice((each for id_, each in self._messages.items() if id_ > after), limit))
+
+    def timers_of(self, name: str) -> Sequence[SetTimer]:
+        return [held.timer for held in self._timers.get(name, {}).values()]
+
+    def children_of(self, name: str) -> set[str]:
+        """Child executions to which a start, or from which an answer, is on its way."""
+        messages = self._messages.values()
+        starting = {each.execution_id for each in messages if each.sender == name and isinstance(each.body, StartChild)}
+        return starting | {each.sender for each in messages if each.execution_id == name}
 
     def _set(self, name: str, effect: SetTimer) -> None:
         """A timer that is set again replaces itself."""

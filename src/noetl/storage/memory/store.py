@@ -12,6 +12,7 @@ import msgspec
 
 from noetl.engine import leases
 from noetl.engine.effects import CancelChild, ClearTimers, Effect, EndAll, SetTimer, StartChild, TellParent
+from noetl.engine.incidents import Incident, Rows
 from noetl.engine.leases import Lease, Work
 from noetl.engine.worklist import Row, advance, carry_out
 from noetl.ports import (
@@ -23,7 +24,6 @@ from noetl.ports import (
     Expired,
     Fenced,
     Granted,
-    Incident,
     LogChunk,
     Message,
     Revoked,
@@ -46,7 +46,8 @@ class MemoryStore:
         self._summaries: dict[str, Summary] = {}
         self._live: dict[str, None] = {}
         self._snapshots: dict[str, tuple[int, bytes]] = {}
-        self._incidents: dict[str, Incident] = {}
+        self._incidents: dict[str, dict[tuple[str, str], Incident]] = {}
+        self._children: dict[str, dict[str, None]] = {}
         self._printed: dict[str, list[LogChunk]] = {}
         self._agenda = Agenda()
         self._work = WorkTable()
@@ -86,6 +87,12 @@ class MemoryStore:
     async def summary(self, execution_id: str) -> Summary | None:
         return self._summaries.get(execution_id)
 
+    async def rows(self, execution_id: str) -> tuple[int, Rows]:
+        children = {name for name in self._children.get(execution_id, ()) if name in self._live}
+        children |= self._agenda.children_of(execution_id)
+        rows = Rows(dict(self._work.rows(execution_id)), self._agenda.timers_of(execution_id), children)
+        return len(self._logs.get(execution_id, ())), rows
+
     def _append(self, append: Append) -> Appended | Conflict | Fenced:
         name = append.execution_id
         head = len(self._logs.get(name, ()))
@@ -123,6 +130,8 @@ class MemoryStore:
         if summary is None:
             return
         self._summaries[name] = summary
+        if summary.parent is not None:
+            self._children.setdefault(summary.parent.execution_id, {})[name] = None
         if summary.has_ended:
             self._live.pop(name, None)
         else:
@@ -141,7 +150,7 @@ class MemoryStore:
     # ------------------------------------------------------------------------------ work
 
     async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
-        granted = self._work.claim(ask, limit, self._clock.now(), self._incidents)
+        granted = self._work.claim(ask, limit, self._clock.now(), self._is_parked)
         self._undo.clear()
         return tuple(self._dated(granted))
 
@@ -175,19 +184,25 @@ class MemoryStore:
 
     # ------------------------------------------------------------------------------ incidents
 
-    async def open(self, incident: Incident) -> None:
-        self._incidents.setdefault(incident.execution_id, incident)
+    async def open(self, incidents: Sequence[Incident]) -> None:
+        for each in incidents:
+            self._incidents.setdefault(each.execution_id, {}).setdefault((each.kind, each.where), each)
         self._undo.clear()
 
     async def close(self, execution_id: str) -> None:
         self._incidents.pop(execution_id, None)
         self._undo.clear()
 
-    async def incident(self, execution_id: str) -> Incident | None:
-        return self._incidents.get(execution_id)
+    async def parking(self, execution_id: str) -> Incident | None:
+        return next((each for each in self._incidents.get(execution_id, {}).values() if each.parks), None)
 
-    async def incidents(self, limit: int) -> Sequence[Incident]:
-        return tuple(islice(self._incidents.values(), limit))
+    async def incidents(self, execution_id: str | None, limit: int) -> Sequence[Incident]:
+        names = self._incidents if execution_id is None else (execution_id,)
+        found = (each for name in names for each in self._incidents.get(name, {}).values())
+        return tuple(islice(sorted(found, key=lambda each: each.since), limit))
+
+    def _is_parked(self, execution_id: str) -> bool:
+        return any(each.parks for each in self._incidents.get(execution_id, {}).values())
 
     # ------------------------------------------------------------------------------ what tools printed
 

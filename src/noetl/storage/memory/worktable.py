@@ -1,7 +1,7 @@
 """Rows of work. Those that can be claimed are kept apart, so that finding one costs the same among thousands."""
 
 import heapq
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 import msgspec
@@ -49,9 +49,9 @@ class WorkTable:
     def has_open(self, name: str) -> bool:
         return any((name, row) in self._open for row in self._rows.get(name, ()))
 
-    def claim(self, ask: Ask, limit: int, now: float, parked: Container[str]) -> list[Granted]:
+    def claim(self, ask: Ask, limit: int, now: float, is_parked: Callable[[str], bool]) -> list[Granted]:
         """The oldest first; what has more to give goes to the back of the queue."""
-        keys = list(islice((key for key in self._open if key[0] not in parked), limit))
+        keys = list(islice((key for key in self._open if not is_parked(key[0])), limit))
         granted = self._grant_each(keys, ask, now)
         for each in granted:
             key = (each.execution_id, each.row)
