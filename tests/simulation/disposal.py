@@ -1,6 +1,7 @@
 """How what is left of a simulation goes away: silently, and without a trace in the next one."""
 
 import asyncio
+import ctypes
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -8,9 +9,6 @@ from typing import Any
 from tests.simulation.actors import SimulatedTask
 
 CLOSES_MAX = 100
-
-_immortal: list[object] = []
-"""Coroutines that refuse every end. They are kept, for letting go of them would start them once more."""
 
 
 def dispose(tasks_by_actor: Sequence[list[SimulatedTask]]) -> None:
@@ -40,4 +38,9 @@ def _end(coroutine: Any) -> None:
         except (Exception, GeneratorExit, asyncio.CancelledError):  # noqa: BLE001 - what the dead say does not matter
             continue
         return
-    _immortal.append(coroutine)
+    _keep_forever(coroutine)
+
+
+def _keep_forever(coroutine: object) -> None:
+    """It refuses every end. Letting go of it would start it once more, without a loop, even as Python exits."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(coroutine))

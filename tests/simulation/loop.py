@@ -231,13 +231,23 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
 
     def failures(self) -> Sequence[str]:
         """What was noted so far, and the exceptions that nobody looked at."""
-        unseen = [task for actor in self._lives for task in actor.tasks if task.done() and has_unseen_exception(task)]
-        return [*self._failures, *(f"{task.get_name()} failed unseen: {_told(task)}" for task in unseen)]
+        unseen = [
+            f"{actor.name}/{task.get_name()} failed unseen: {_told(task)}"
+            for actor in self._lives
+            for task in actor.tasks
+            if task.done() and has_unseen_exception(task)
+        ]
+        return [*self._failures, *unseen]
 
     def waiting(self) -> Sequence[str]:
         """Who waits for what: a line for each task of the living, in the order of their birth."""
-        tasks = [task for actor in self._lives if actor.is_alive for task in actor.tasks if not task.done()]
-        return [f"{task.get_name()} waits in {where(task)}" for task in tasks]
+        return [
+            f"{actor.name}/{task.get_name()} waits in {where(task)}"
+            for actor in self._lives
+            if actor.is_alive
+            for task in actor.tasks
+            if not task.done()
+        ]
 
     def _who_waits(self) -> str:
         lines = self.waiting()
@@ -314,7 +324,7 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
         number = self.next_number()
         task = SimulatedTask.__new__(SimulatedTask)
         task.number = number
-        task.__init__(coro, loop=self, name=f"{actor.name}/{name or number}", context=context)  # type: ignore[misc]
+        task.__init__(coro, loop=self, name=name or number, context=context)  # type: ignore[misc]
         actor.keep(task)
         return cast("asyncio.Task[T]", task)
 
