@@ -4,7 +4,6 @@ A state that could not be committed is forgotten and folded again from the log. 
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Callable, Sequence
 
 from noetl.control_plane.claims import claim_of
@@ -12,6 +11,7 @@ from noetl.control_plane.drafting import Draft, draft, draft_end
 from noetl.control_plane.letters import Letter, Look, Taken
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.loading import Loader, Unreadable
+from noetl.control_plane.mailboxes import Box, Mailboxes
 from noetl.control_plane.signals import Signals
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
@@ -21,7 +21,6 @@ from noetl.engine.snapshot import encode_snapshot
 from noetl.engine.state import State
 from noetl.ports import (
     Appended,
-    Busy,
     Claim,
     Clock,
     Conflict,
@@ -33,20 +32,6 @@ from noetl.ports import (
 )
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import NotAtHand, Shelf
-
-
-class _Box:
-    """The queue of one execution, and its state while it is warm. A busy one is with a commit."""
-
-    __slots__ = ("execution_id", "is_busy", "letters", "loaded", "snapshot_seq", "started_at")
-
-    def __init__(self, execution_id: str) -> None:
-        self.execution_id = execution_id
-        self.letters: deque[Letter | Look] = deque()
-        self.loaded: tuple[State, Program | None] | None = None
-        self.snapshot_seq = 0
-        self.started_at: float | None = None
-        self.is_busy = False
 
 
 class Executions:
@@ -69,32 +54,13 @@ class Executions:
         self._limits = limits
         self.shelf = Shelf(results, limits.shelf_bytes_max)
         self._loader = Loader(store, programs, self.shelf, clock, limits.read_max)
-        self._boxes: dict[str, _Box] = {}
-        self._ready: dict[str, _Box] = {}
-        self._waiting = 0
-        self._wake = asyncio.Event()
-        self._quiet = asyncio.Event()
-        self._quiet.set()
+        self._mailboxes = Mailboxes(limits)
+        self.post = self._mailboxes.post
+        self.make_room = self._mailboxes.make_room
+        self.drain = self._mailboxes.drain
         self._under_way: set[asyncio.Task[None]] = set()
-        self._is_closed = False
 
     # ------------------------------------------------------------------------------ what callers see
-
-    def post(self, execution_id: str, *letters: Letter | Look) -> None:
-        """Puts letters into an execution's queue, in order. `Busy` where too much waits; then none of them is in."""
-        self.make_room(len(letters))
-        box = self._box(execution_id)
-        box.letters.extend(letters)
-        self._waiting += len(letters)
-        self._quiet.clear()
-        self._mark(box)
-
-    def make_room(self, count: int) -> None:
-        """Turns callers away while too much waits."""
-        if self._is_closed:
-            raise Unavailable("the server is stopping")
-        if self._waiting + count > self._limits.waiting_max:
-            raise Busy(self._limits.retry_after_s)
 
     async def look(self, execution_id: str, see: Callable[[Program, State], object], head: int = 0) -> object:
         letter = Look(see, head)
@@ -106,71 +72,29 @@ class Executions:
         gate = asyncio.Semaphore(self._limits.commits_max)
         while True:
             await gate.acquire()
-            while not self._ready:
-                self._wake.clear()
-                await self._wake.wait()
-            task = asyncio.create_task(self._serve(self._next_group()))
+            task = asyncio.create_task(self._serve(await self._mailboxes.next_group()))
             self._under_way.add(task)
             task.add_done_callback(self._under_way.discard)
             task.add_done_callback(lambda _: gate.release())
 
-    async def drain(self) -> None:
-        """Takes nothing more, and waits until all that waits is answered."""
-        self._is_closed = True
-        await self._quiet.wait()
-
-    # ------------------------------------------------------------------------------ queues
-
-    def _box(self, execution_id: str) -> _Box:
-        box = self._boxes.pop(execution_id, None) or _Box(execution_id)
-        self._boxes[execution_id] = box
-        if len(self._boxes) > self._limits.warm_max:
-            self._forget_idle()
-        return box
-
-    def _forget_idle(self) -> None:
-        idle = [box for box in self._boxes.values() if not box.is_busy and not box.letters]
-        for box in idle[: len(self._boxes) - self._limits.warm_max]:
-            del self._boxes[box.execution_id]
-
-    def _mark(self, box: _Box) -> None:
-        if box.letters and not box.is_busy:
-            self._ready[box.execution_id] = box
-            self._wake.set()
-
-    def _next_group(self) -> list[_Box]:
-        """Warm executions share a commit; a cold one, which has to be read first, holds up nobody."""
-        first = next(iter(self._ready.values()))
-        group = [first]
-        if first.loaded is not None:
-            warm = (box for box in self._ready.values() if box.loaded is not None)
-            group = [box for box, _ in zip(warm, range(self._limits.group_max), strict=False)]
-        for box in group:
-            del self._ready[box.execution_id]
-            box.is_busy = True
-        return group
-
-    def _answered(self, count: int) -> None:
-        self._waiting -= count
-        if self._waiting == 0:
-            self._quiet.set()
-
     # ------------------------------------------------------------------------------ commits
 
-    async def _serve(self, group: list[_Box]) -> None:
-        drafts: list[tuple[_Box, Draft, list[Look]]] = []
+    async def _serve(self, group: list[Box]) -> None:
+        drafts: list[tuple[Box, Draft, list[Look]]] = []
         for box in group:
             made = await self._prepared(box)
             if made is not None:
                 drafts.append((box, *made))
-        await self._commit(drafts)
-        for box in group:
-            box.is_busy = False
-            self._mark(box)
+        try:
+            await self._commit(drafts)
+        except Exception as bug:  # noqa: BLE001 — the same, for what follows a decision
+            for box, draft_, looks in drafts:
+                await self._park(box, [*draft_.letters, *looks], self._of_bug(box, "a commit", bug))
+        self._mailboxes.done(group)
 
-    async def _prepared(self, box: _Box) -> tuple[Draft, list[Look]] | None:
+    async def _prepared(self, box: Box) -> tuple[Draft, list[Look]] | None:
         """The next letters of an execution, decided. A bug ends here and parks the execution."""
-        letters, looks = self._take(box)
+        letters, looks = box.take(self._limits.letters_max)
         try:
             letters = await self._admitted(box, letters)
             return await self._decided(box, letters, looks), looks
@@ -180,11 +104,13 @@ class Executions:
             return await self._unreadable(box, letters, looks, trouble.incident)
         except Exception as bug:  # noqa: BLE001 — the one handler of bugs: the execution is parked, the server goes on
             doing = " and ".join(sorted({type(letter.command).__name__ for letter in letters})) or "a look"
-            text = f"{type(bug).__name__}: {bug}"
-            await self._park(box, [*letters, *looks], of_bug(box.execution_id, text, doing, self._clock.now()))
+            await self._park(box, [*letters, *looks], self._of_bug(box, doing, bug))
         return None
 
-    async def _admitted(self, box: _Box, letters: list[Letter]) -> list[Letter]:
+    def _of_bug(self, box: Box, doing: str, bug: Exception) -> Incident:
+        return of_bug(box.execution_id, f"{type(bug).__name__}: {bug}", doing, self._clock.now())
+
+    async def _admitted(self, box: Box, letters: list[Letter]) -> list[Letter]:
         """A parked execution takes nothing but a cancel. It is always cold, so that this is asked anew."""
         incident = await self._store.parking(box.execution_id) if box.loaded is None else None
         kept: list[Letter] = []
@@ -194,11 +120,10 @@ class Executions:
                 kept.append(letter)
             else:
                 letter.fail(Unavailable(refused.message))
-                self._answered(1)
         return kept
 
     async def _unreadable(
-        self, box: _Box, letters: Sequence[Letter], looks: Sequence[Look], incident: Incident
+        self, box: Box, letters: Sequence[Letter], looks: Sequence[Look], incident: Incident
     ) -> tuple[Draft, list[Look]] | None:
         """Nothing can be decided without a state, but a cancel must be possible all the same."""
         cancel = next((letter for letter in letters if isinstance(letter.command, CancelExecution)), None)
@@ -213,22 +138,10 @@ class Executions:
         ended = cancel_parked(box.execution_id, facts, cancel.command.reason)
         if isinstance(ended, Rejection):
             cancel.resolve(ended)
-            self._answered(1)
             return None
         return draft_end(cancel, summary, *ended, self._clock.now()), []
 
-    def _take(self, box: _Box) -> tuple[list[Letter], list[Look]]:
-        letters: list[Letter] = []
-        looks: list[Look] = []
-        while box.letters and len(letters) < self._limits.letters_max:
-            found = box.letters.popleft()
-            if isinstance(found, Letter):
-                letters.append(found)
-            else:
-                looks.append(found)
-        return letters, looks
-
-    async def _decided(self, box: _Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft:
+    async def _decided(self, box: Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft:
         for _ in range(self._limits.tries_max):
             state, program = await self._state(box, letters, max((look.head for look in looks), default=0))
             try:
@@ -238,7 +151,7 @@ class Executions:
                 await self.shelf.bring(missing.reference)
         raise Unavailable("a decision asks for ever more stored data")
 
-    async def _state(self, box: _Box, letters: Sequence[Letter], head: int) -> tuple[State, Program | None]:
+    async def _state(self, box: Box, letters: Sequence[Letter], head: int) -> tuple[State, Program | None]:
         if box.loaded is None:
             found = await self._loader.load(box.execution_id)
             summary = await self._store.summary(box.execution_id)
@@ -259,7 +172,7 @@ class Executions:
                 return await self._programs.get(letter.command.digest)
         return None
 
-    async def _commit(self, drafts: Sequence[tuple[_Box, Draft, list[Look]]]) -> None:
+    async def _commit(self, drafts: Sequence[tuple[Box, Draft, list[Look]]]) -> None:
         drafts = sorted(drafts, key=lambda each: each[0].execution_id)
         blobs = [blob for _, made, _ in drafts for blob in made.blobs]
         try:
@@ -282,7 +195,7 @@ class Executions:
                     box.loaded = None
                     await self._fenced(box, made, looks, positions)
 
-    async def _appended(self, box: _Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
+    async def _appended(self, box: Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
         self._announce(made, answer)
         if box.loaded is None:
             await self._ended(box, made)
@@ -293,18 +206,16 @@ class Executions:
             own = [claim for claim in claims if claim.granted.lease.worker == worker]
             letter.resolve(made.refused.get(position) or Taken(own))
         await self._show(box, looks)
-        self._answered(len(made.letters) + len(looks))
         try:
             await self._tidy(box)
         except Unavailable:
             return
 
-    async def _ended(self, box: _Box, made: Draft) -> None:
+    async def _ended(self, box: Box, made: Draft) -> None:
         """A cancel without a state."""
         await self._store.close(box.execution_id)
         for letter in made.letters:
             letter.resolve(Taken())
-        self._answered(len(made.letters))
 
     def _announce(self, made: Draft, answer: Appended) -> None:
         if made.append.events:
@@ -319,7 +230,7 @@ class Executions:
             elif isinstance(effect, StartChild | CancelChild | TellParent):
                 self._signals.messages.set()
 
-    async def _claims(self, box: _Box, granted: Sequence[Granted]) -> list[Claim]:
+    async def _claims(self, box: Box, granted: Sequence[Granted]) -> list[Claim]:
         assert box.loaded is not None
         state, program = box.loaded
         found: list[Claim] = []
@@ -330,7 +241,7 @@ class Executions:
                 found.append(claim)
         return found
 
-    async def _show(self, box: _Box, looks: Sequence[Look]) -> None:
+    async def _show(self, box: Box, looks: Sequence[Look]) -> None:
         assert box.loaded is not None
         state, program = box.loaded
         for look in looks:
@@ -342,7 +253,7 @@ class Executions:
             except Unavailable as trouble:
                 look.fail(trouble)
 
-    async def _tidy(self, box: _Box) -> None:
+    async def _tidy(self, box: Box) -> None:
         """Saves the state now and then; an execution that has ended needs no incident any more."""
         assert box.loaded is not None
         state, _ = box.loaded
@@ -358,7 +269,7 @@ class Executions:
 
     # ------------------------------------------------------------------------------ trouble
 
-    async def _again(self, box: _Box, letters: Sequence[Letter | Look], trouble: Unavailable | None) -> None:
+    async def _again(self, box: Box, letters: Sequence[Letter | Look], trouble: Unavailable | None) -> None:
         """Carries letters once more, in their order, unless it was tried often enough."""
         box.loaded = None
         kept: list[Letter | Look] = []
@@ -368,24 +279,22 @@ class Executions:
                 kept.append(letter)
             else:
                 letter.fail(trouble or Unavailable(f"others keep changing execution {box.execution_id}"))
-                self._answered(1)
         box.letters.extendleft(reversed(kept))
         if trouble is not None and kept:
             await asyncio.sleep(self._limits.backoff_s * 2 ** min(kept[0].tries, 6))
 
-    async def _fenced(self, box: _Box, made: Draft, looks: Sequence[Look], positions: frozenset[int]) -> None:
+    async def _fenced(self, box: Box, made: Draft, looks: Sequence[Look], positions: frozenset[int]) -> None:
         """What was told under a lease that is over is refused; the others go again."""
         refused = {made.fences[position] for position in positions}
         kept: list[Letter | Look] = []
         for position, letter in enumerate(made.letters):
             if position in refused:
                 letter.resolve(Rejection("stale", "the lease is over, or the work is another's"))
-                self._answered(1)
             else:
                 kept.append(letter)
         await self._again(box, [*kept, *looks], None)
 
-    async def _park(self, box: _Box, letters: Sequence[Letter | Look], incident: Incident) -> None:
+    async def _park(self, box: Box, letters: Sequence[Letter | Look], incident: Incident) -> None:
         """The execution cannot go on by itself: people see why, and everything but a cancel is turned away."""
         box.loaded = None
         try:
@@ -395,4 +304,3 @@ class Executions:
             return
         for letter in letters:
             letter.fail(Unavailable(f"execution {box.execution_id} is parked: {incident.message}"))
-        self._answered(len(letters))
