@@ -18,6 +18,7 @@ from pathlib import Path
 from noetl.playbook.source.encoding import WIDE_FILE_BYTES_MAX
 from noetl.playbook.source.feeding import VALUE_BYTES_MAX
 from noetl.playbook.source.read import FILE_BYTES_MAX, read_source
+from noetl.playbook.source.resume import TEXT_CHARS_MAX
 
 ELAPSED_MS_MAX = 200.0
 GROWN_MB_MAX = 50.0
@@ -114,6 +115,7 @@ def deep_aliases() -> bytes:
 
 
 WIDE = WIDE_FILE_BYTES_MAX
+PARTS = TEXT_CHARS_MAX
 CASES: dict[str, Callable[[], bytes]] = {
     "too large": lambda: b"a: b\n" * (40_000_000 // 5),
     "nul at the end": filled("a: |\n", "  some text in a line\n", "\0"),
@@ -122,6 +124,11 @@ CASES: dict[str, Callable[[], bytes]] = {
     "utf-16, no mark": lambda: ("a: b\n" * 1_000_000).encode("utf-16-le"),
     "no-break spaces": filled("a:\n", "\u00a0\u00a0b: 1\n"),
     "conflict markers": filled("a: 1\n", "<<<<<<< HEAD\n"),
+    "broken parts": filled("", "a: @\n", "", PARTS),
+    "broken values": filled("", "a: [[x],[x],[x],[x],[x],[x]\n", "", PARTS),
+    "broken items": filled("a:\n", "- a: {x: [x,x,x,x,x,x,x],\n", "", PARTS),
+    "lines without a key": numbered("", "foo\nb{}: [x,x,x,x,x,x,x]\n", PARTS // 30),
+    "broken at the end": filled("a:\n", "- {x: [x,x,x,x,x,x,x]}\n", "b: [", PARTS // 2),
     "utf-16": lambda: ("a: b\n" * 1_000_000).encode("utf-16"),
     "brackets": filled("", "["),
     "braces": filled("", "{"),
@@ -207,6 +214,8 @@ QUICK = (
     "keys, windows lines",
     "flow pairs",
     "open quote",
+    "broken parts",
+    "broken at the end",
 )
 
 

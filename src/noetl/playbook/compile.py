@@ -9,6 +9,7 @@ from noetl.playbook.diagnostics import Diagnostic, Severity, Span
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Playbook, Step
 from noetl.playbook.parse import parse_document
+from noetl.playbook.partial import trusted
 from noetl.playbook.rules import RULES, size
 from noetl.playbook.source.nodes import Source, SourceProblem
 from noetl.playbook.source.read import read_source
@@ -44,6 +45,9 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
     if source.complete and source.root is not None:
         document = parse_document(source, source.root, vocabulary or Vocabulary())
         found.extend(_unfixed(_check(document)) if problems else _check(document))
+    elif source.lost and source.root is not None:
+        rest = parse_document(source, source.root, vocabulary or Vocabulary())
+        found.extend(_unfixed(trusted(_check(rest), rest)))
     is_sound = not any(diagnostic.severity is Severity.ERROR for diagnostic in found)
     playbook = document.playbook if document is not None and is_sound else None
     return Compilation(source, _bounded(_each_once(found)), playbook, document)

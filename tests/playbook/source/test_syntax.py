@@ -52,7 +52,8 @@ def test_a_mistake_with_one_cure_carries_it(text: str, fixed: str, message: str)
     problem = problem_of(text)
     assert message in problem.message
     assert problem.hint
-    assert apply_edits(text, problem.fix).text == fixed
+    edits = [edit for found in read_source(text, "book.yaml")[1] for edit in found.fix]
+    assert apply_edits(text, edits).text == fixed
     assert read_source(fixed, "book.yaml")[1] == []
 
 
@@ -62,7 +63,8 @@ EXPLAINED = [
     ("a: >\n\tx", (2, 1), "found a tab in the indentation"),
     ('a: "b\nc: d\n', (1, 4), 'the quote " opened here is never closed'),
     ("a: 'b\n---\nc'", (1, 4), "the quote ' opened here is never closed"),
-    ("a: 'b\nc: 'd'\ne: 1", (1, 4), "the quote ' opened here ends only on line 2"),
+    ("a: 'b\nc: 'd'\ne: 1", (1, 4), "the quote ' opened here is never closed"),
+    ("x:\n  a: 'b\n  c: 'd'\n  e: 1", (2, 6), "the quote ' opened here ends only on line 3"),
     ("a: 'it's'", (1, 8), "found text behind the closing quote"),
     ('a: "x" y', (1, 8), "found text behind the closing quote"),
     ("a: {b: 1} x", (1, 11), "found text behind the closing }"),
@@ -106,11 +108,12 @@ def test_a_stray_character_on_a_line_of_its_own_is_not_quoted() -> None:
     assert problem_of("a: 1\n}\n").fix == ()
 
 
-def test_the_entries_before_the_mistake_are_kept() -> None:
-    source, problems = read_source("a: 1\nb: [x, y\nc: 2\n", "book.yaml")
+def test_the_entries_before_the_mistake_are_kept_where_nothing_else_can_be() -> None:
+    source, problems = read_source("  a: 1\n  b: [x, y\n  c: 2\n", "book.yaml")
     assert len(problems) == 1
     assert source.root is not None
     assert list(source.root.keys()) == ["a", "b"]
+    assert source.lost == ()
 
 
 def test_a_template_that_breaks_its_line_is_told_once() -> None:

@@ -17,11 +17,15 @@ _LINE = re.compile(rf"(?P<lead>\s*(?:-\s+)*)(?:(?P<key>{_KEY})(?=\s|$)\s*)?(?P<v
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """`at` is where the parser stopped, `context` what it was reading, `opening` the bracket still open."""
+    """`at` is where the parser stopped, `end` how far it could have gone, `context` what it was reading.
+
+    `opening` is the innermost bracket that is still open, `last` the last scalar that was read.
+    """
 
     lines: Lines
     problem: str
     at: int
+    end: int
     context: int | None
     opening: int | None
     last: Scalar | None
@@ -32,8 +36,8 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def found(self) -> str:
-        """The character at which the parser stopped; empty at the end of the file."""
-        return self.text[self.at : self.at + 1]
+        """The character at which the parser stopped; empty at the end of what it was given."""
+        return self.text[self.at : min(self.at + 1, self.end)]
 
     @property
     def line(self) -> int:

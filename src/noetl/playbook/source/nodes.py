@@ -98,13 +98,17 @@ Node = Scalar | Sequence | Mapping
 
 
 class Source(msgspec.Struct, frozen=True, eq=False):
-    """A file's text and tree. Unless `complete`, reading stopped early and `root` holds what came before."""
+    """A file's text and tree. Unless `complete`, reading stopped early and `root` holds what came before.
+
+    With `lost` parts it holds all but these: their texts are no YAML.
+    """
 
     text: str
     name: str
     root: Mapping | None
     complete: bool
     lines: Lines
+    lost: tuple[str, ...] = ()
 
 
 class SourceProblem(msgspec.Struct, frozen=True):

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import yaml
-
 from noetl.playbook.source.brackets import (
     explain_after_bracket,
     explain_after_quote,
@@ -21,29 +19,15 @@ from noetl.playbook.source.layout import (
     explain_missing_space,
     explain_tab,
 )
-from noetl.playbook.source.lines import BYTE_ORDER_MARK, Lines
-from noetl.playbook.source.nodes import Scalar, SourceProblem
+from noetl.playbook.source.nodes import SourceProblem
 from noetl.playbook.source.unquoted import explain_second_colon, explain_special_start, explain_template
 
 
-def explain_syntax(
-    error: yaml.MarkedYAMLError, lines: Lines, *, opening: int | None, last: Scalar | None
-) -> SourceProblem:
-    """`opening` is the innermost bracket still open, `last` the last scalar that was read."""
-    failure = _failure(error, lines, opening=opening, last=last)
+def explain_syntax(failure: Failure) -> SourceProblem:
     for explain in _EXPLANATIONS:
         if (problem := explain(failure)) is not None:
             return problem
     return _in_the_parsers_words(failure)
-
-
-def _failure(error: yaml.MarkedYAMLError, lines: Lines, *, opening: int | None, last: Scalar | None) -> Failure:
-    shift = 1 if lines.text.startswith(BYTE_ORDER_MARK) else 0
-    at = error.problem_mark.index + shift if error.problem_mark is not None else shift
-    context = error.context_mark.index + shift if error.context_mark is not None else None
-    if context is not None and "parsing a flow" in (error.context or "") and lines.text.startswith(("[", "{"), context):
-        opening = context
-    return Failure(lines, error.problem or "", at, context, opening, last)
 
 
 def _explain_block_header(failure: Failure) -> SourceProblem | None:

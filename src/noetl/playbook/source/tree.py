@@ -98,18 +98,19 @@ class _Anchored(msgspec.Struct, frozen=True, gc=False):
 class TreeBuilder:
     """Feeds on events; `root` and `problems` are what came of them."""
 
-    def __init__(self, text: str, lines: Lines) -> None:
-        self.text = text
+    def __init__(self, lines: Lines, start: int) -> None:
+        """`start` is the offset in the text where the parser begins; it does not count a byte order mark there."""
+        self.text = text = lines.text
         self.lines = lines
         self.problems: list[SourceProblem] = []
-        self._shift = 1 if text.startswith(BYTE_ORDER_MARK) else 0
+        self.shift = start + 1 if text.startswith(BYTE_ORDER_MARK, start) else start
         self._frame = _Frame(start=0, flow=False, mapping=False, before=0)
         self._stack: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self.values = 0
         self._values_max = WINDOW_NODES
         self._window = (0, 0)
-        self._end = self._shift
+        self._end = self.shift
         self._documents = 0
         self._in_template = False
         self._handlers: dict[type, Callable[..., None]] = {
@@ -153,7 +154,7 @@ class TreeBuilder:
     def _on_document(self, event: _Event) -> None:
         self._documents += 1
         if self._documents > 1:
-            start = event.start_mark.index + self._shift
+            start = event.start_mark.index + self.shift
             hint = "keep one playbook in a file; delete this marker or move what follows to a file of its own"
             message = "a second document starts here; expected one playbook"
             raise self._refused("documents", message, start, start + 3, hint)
@@ -161,8 +162,8 @@ class TreeBuilder:
     def _on_scalar(self, event: _ScalarEvent) -> None:
         text = event.value
         style = _STYLES[event.style]
-        start = event.start_mark.index + self._shift
-        self._end = end = event.end_mark.index + self._shift
+        start = event.start_mark.index + self.shift
+        self._end = end = event.end_mark.index + self.shift
         self.values += 1
         if self.values > self._values_max:
             self._check_nodes(start)
@@ -191,7 +192,7 @@ class TreeBuilder:
         self._open(event, mapping=False)
 
     def _open(self, event: _StartEvent, *, mapping: bool) -> _Frame:
-        start = event.start_mark.index + self._shift
+        start = event.start_mark.index + self.shift
         if len(self._stack) >= DEPTH_MAX:
             raise self._deep(start)
         if event.anchor is not None or event.tag is not None:
@@ -210,7 +211,7 @@ class TreeBuilder:
     def _on_end(self, event: _Event) -> None:
         # The parser ends a block collection where the next thing begins; it ends where its last part did.
         if self._frame.flow:
-            self._end = event.end_mark.index + self._shift
+            self._end = event.end_mark.index + self.shift
         self._close(self._end)
 
     def _close(self, end: int) -> None:
@@ -241,8 +242,8 @@ class TreeBuilder:
         return Scalar(start, end, self.lines, text, text, Style.PLAIN)
 
     def _on_alias(self, event: _AliasEvent) -> None:
-        start = event.start_mark.index + self._shift
-        self._end = end = event.end_mark.index + self._shift
+        start = event.start_mark.index + self.shift
+        self._end = end = event.end_mark.index + self.shift
         if self._in_template:
             self._add(Scalar(start, end, self.lines, event.anchor, event.anchor, _PLAIN), end)
             return
