@@ -11,8 +11,8 @@ import msgspec
 from noetl.engine import events as e
 from noetl.engine import leases
 from noetl.engine.codec import StoredEvent, decode, encode, unseal
-from noetl.engine.commands import Command, EndWait, ExpireStep, Rejection
-from noetl.engine.decide import Surroundings, decide, transact
+from noetl.engine.commands import Command, Continue, EndWait, ExpireStep, Rejection
+from noetl.engine.decide import Surroundings, continuation, decide, transact
 from noetl.engine.effects import ClearTimers, Effect, EndAll, EndWork, OfferWork, SetTimer, effects
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.evolve import evolve
@@ -28,12 +28,18 @@ Row = tuple[str, e.Path]
 
 
 class Execution:
-    """With a limit, whatever makes an event larger than that is kept in the store."""
+    """With a limit, whatever makes an event larger than that is kept in the store.
 
-    def __init__(self, execution_id: str, program: Program, store: Blobs, limit_bytes: int | None) -> None:
+    With `facts_max` facts a transaction leaves what it can to the next one.
+    """
+
+    def __init__(
+        self, execution_id: str, program: Program, store: Blobs, limit_bytes: int | None, facts_max: int
+    ) -> None:
         self.program = program
         self.store = store
         self.limit_bytes = limit_bytes
+        self.facts_max = facts_max
         self.kept = kept_outputs(program.playbook)
         self.state: State = empty(execution_id)
         self.replica: State = empty(execution_id)
@@ -52,7 +58,8 @@ class Execution:
         assert frozen(first) == frozen(again), "decide answered differently the second time"
         assert frozen(self.state) == before, "decide changed the state"
         spill = self._spill()
-        answer = transact(self.program, self.state, command, Surroundings(now, self.store, spill))
+        around = Surroundings(now, self.store, spill, self.facts_max)
+        answer = transact(self.program, self.state, command, around)
         assert frozen(command) == asked, "transact changed the command"
         if isinstance(answer, Rejection):
             assert frozen(first) == frozen(answer)
@@ -62,7 +69,12 @@ class Execution:
         assert frozen(answer[: len(first)]) == frozen(list(map(self._spill(), first)))
         self.store.keep(*spill.blobs.values())
         assert self.limit_bytes is None or max(map(len, spill.payloads)) <= self.limit_bytes, "an event is too large"
-        return self._append(answer, spill.payloads, now)
+        found = self._append(answer, spill.payloads, now)
+        go_on = continuation(self.program, self.state, command, answer, around)
+        found += [go_on] if go_on is not None else []
+        for effect in found:
+            self._carry_out(effect)
+        return found
 
     def _spill(self) -> Spill:
         return Spill(self.limit_bytes or sys.maxsize, self.kept.steps)
@@ -81,8 +93,6 @@ class Execution:
             found.extend(effects(self.program, self.state, event.fact, now))
         assert frozen(self.state) == frozen(self.replica), "the log does not fold to the live state"
         self.monitor.agree(self.state)
-        for effect in found:
-            self._carry_out(effect)
         return found
 
     def _replay(self, stored: bytes) -> None:
@@ -134,7 +144,9 @@ class Execution:
             self.work[row] = leases.Work(1, 1)
 
 
-def is_under(command: EndWait | ExpireStep, effect: ClearTimers) -> bool:
+def is_under(command: EndWait | ExpireStep | Continue, effect: ClearTimers) -> bool:
+    if isinstance(command, Continue):
+        return False
     path = command.path if isinstance(command, EndWait) else ()
     return command.step_run_id == effect.step_run_id and path[: len(effect.path)] == effect.path
 
