@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+import msgspec
 import pytest
 
 from noetl.engine import events as e
@@ -252,15 +253,75 @@ NESTED = """
 """
 
 
-def test_an_outer_iteration_with_a_failed_inner_one_runs_again_as_a_whole() -> None:
-    text = loop("parallel", "best_effort", NESTED, "iter.parent.item")
+@pytest.mark.parametrize("mode", ["parallel", "sequential"])
+@pytest.mark.parametrize("inner", ["parallel", "sequential"])
+def test_of_an_outer_iteration_only_the_failed_inner_ones_run_again(mode: str, inner: str) -> None:
+    text = loop(mode, "best_effort", f"{NESTED}        spec: {{ mode: {inner} }}\n", "iter.parent.item")
     fails = Calls(lambda _, given: given.get("item") == 11 and given.get("n") == 1)
     origin = Driver(text, fails).run()
     tool = Calls()
     driver = again(text, origin, Cut(failed_iterations=True, from_step="each"), tool)
     assert driver.state.status == "completed", driver.log()
-    assert [(given["item"], given["n"]) for name, given in tool.made if name == "work"] == [(11, 0), (11, 1)]
+    assert [(given["item"], given["n"]) for name, given in tool.made if name == "work"] == [(11, 1)]
     assert tool.made[-1][1]["all"] == [[10, 10], [11, 11], [12, 12], [13, 13]]
+
+
+DEEP = """
+      loop:
+        in: "{{ [1, 2] if iter.item > 10 else [] }}"
+        iterator: part
+        loop: { in: [3, 4, 5], iterator: piece, spec: { mode: parallel } }
+"""
+
+
+PIECES = [[item, part, piece] for item in (11, 12, 13) for part in (1, 2) for piece in (3, 4, 5)]
+
+
+def deep(failure: str) -> str:
+    text = loop("parallel", failure, DEEP, "[iter.parent.parent.item, iter.parent.part, iter.piece]")
+    assert 'set: { ctx.seen: "' in text
+    return text.replace('set: { ctx.seen: "', 'set: { iter.seen: "')
+
+
+def succeeded(driver: Driver) -> list[object]:
+    return [fact.output.data for fact in driver.facts if isinstance(fact, e.IterationDone) and len(fact.path) == 3]
+
+
+@pytest.mark.parametrize("failure", ["best_effort", "fail_fast"])
+def test_only_the_innermost_iterations_that_failed_run_again_however_deep(failure: str) -> None:
+    text = deep(failure)
+    origin = Driver(text, Calls(lambda _, given: given.get("item") in ([11, 2, 4], [13, 1, 3]))).run()
+    tool = Calls()
+    driver = again(text, origin, Cut(failed_iterations=True), tool)
+    assert driver.state.status == "completed", driver.log()
+    assert [given["item"] for name, given in tool.made if name == "work"] == succeeded(driver)
+    assert sorted([*succeeded(origin), *succeeded(driver)], key=str) == PIECES
+    nested = [[[piece for piece in PIECES if piece[:2] == [item, part]] for part in (1, 2)] for item in (11, 12, 13)]
+    assert tool.made[-1][1]["all"] == [[], *nested]
+
+
+def test_what_a_rerun_did_not_come_to_is_still_kept_for_the_next() -> None:
+    text = deep("fail_fast")
+    wrong = Calls(lambda _, given: given.get("item") in ([11, 1, 4], [12, 2, 4]))
+    first = Driver(text, wrong, seed=1).run()
+    assert any(fact.path == (2,) for fact in first.facts if isinstance(fact, e.LoopStarted))
+    request = rerun(first.program, "x", first.facts, Cut(failed_iterations=True), now=7.0)
+    assert isinstance(request, RequestExecution)
+    narrow = [
+        msgspec.structs.replace(fact, max_in_flight=1) if isinstance(fact, e.LoopStarted) else fact
+        for fact in request.seed
+    ]
+    second = Driver(text, wrong, request=("x", msgspec.structs.replace(request, seed=narrow))).run()
+    opened = {fact.path for fact in second.facts if isinstance(fact, e.LoopStarted)}
+    assert ((1,) in opened, (2,) in opened) == (True, False)
+    third = again(text, second, Cut(failed_iterations=True), Calls())
+    assert third.state.status == "completed", third.log()
+    assert sorted([*succeeded(first), *succeeded(second), *succeeded(third)], key=str) == PIECES
+    kept = next(fact.kept for fact in third.facts if isinstance(fact, e.LoopStarted))
+    assert kept is not None
+    inside = [inner for started in kept.begun if started.kept is not None for inner in started.kept.begun]
+    assert [started.path for started in inside] == [(1, 0), (2, 1)]
+    assert {started.step_run_id for started in (*kept.begun, *inside)} == {"each#3"}
 
 
 @pytest.mark.parametrize(

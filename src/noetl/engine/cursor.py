@@ -253,7 +253,8 @@ def _turn_ended(cursor: Cursor, fact: IterationDone | IterationFailed) -> Cursor
 
 def _appended(chunks: tuple[tuple[object, ...], ...], value: object) -> tuple[tuple[object, ...], ...]:
     """Chunks of equal length become one, so that there are few and each element is copied a few times only."""
-    kept, last = list(chunks), (value,)
+    kept = list(chunks)
+    last: tuple[object, ...] = (value,)
     while kept and len(kept[-1]) == len(last):
         last = (*kept.pop(), *last)
     return (*kept, last)

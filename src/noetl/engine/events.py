@@ -119,6 +119,8 @@ class Kept(msgspec.Struct, frozen=True, omit_defaults=True):
     """The iterations of a rerun's loop that had succeeded in its origin and do not run again.
 
     Data that grew too large to be carried is in the origin's log, under `execution_id` and `step_run_id`.
+    `overlay` is what a sequential loop inside another wrote to ctx. `begun` are the loops inside iterations that had
+    begun: each goes on, with what it has kept, when its iteration opens.
     """
 
     execution_id: str
@@ -127,6 +129,8 @@ class Kept(msgspec.Struct, frozen=True, omit_defaults=True):
     succeeded: int
     data_bytes: int = 0
     step: Values = {}
+    overlay: Values = {}
+    begun: "tuple[LoopStarted, ...]" = ()
 
 
 class LoopStarted(Body, frozen=True):

@@ -212,6 +212,7 @@ def _loop_started(state: State, fact: e.LoopStarted) -> Sequence[Pending]:
         _keep(loop, fact.kept)
     if around is not None:
         around.live[fact.path[-1]].loop = loop
+        around.begun.pop(fact.path[-1], None)
     else:
         run.loop = loop
     return (Tend(run.id, fact.path),)
@@ -223,6 +224,8 @@ def _keep(loop: LoopRun, kept: e.Kept) -> None:
     loop.succeeded = kept.succeeded
     loop.data_bytes = kept.data_bytes
     loop.step = kept.step
+    loop.overlay = kept.overlay
+    loop.begun = {started.path[-1]: started for started in kept.begun}
     loop.next = loop.ended.first_gap(0)
 
 

@@ -180,6 +180,9 @@ def _in_flight(program: Program, level: ReadyLevel, scope: Scope) -> int:
 def _open_iteration(program: Program, state: StateView, run: RunView, loop: LoopView, stored: Stored) -> list[Fact]:
     path = (*loop.path, loop.next)
     started = IterationStarted(run.id, path, by_server=True)
+    begun = loop.begun.get(loop.next)
+    if begun is not None:
+        return [started, begun]
     scratch = scratch_at(run, path, program, stored)
     return [started, *_start_loop(program, state, run, path, scratch, stored)]
 

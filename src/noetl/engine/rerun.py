@@ -3,7 +3,7 @@
 What runs again: the last run of the step asked for, each run whose failure ended the origin, each run that had not
 ended, and everything that followed from these. All else is as it was: ctx and outputs as the other runs left them,
 tokens that waited, the numbering of runs. With failed iterations only, the loop's iterations that had succeeded keep
-what they gave; an outer iteration in which an inner one failed runs again as a whole.
+what they gave, at every level: of an outer iteration in which an inner one failed, only that one runs again.
 The seed stands in the new log's own first events, so that the new log folds alone.
 """
 
@@ -78,26 +78,25 @@ def _asked(execution_id: str, facts: Sequence[e.Fact], scheduled: dict[str, int]
 
 def _unfinished_loops(facts: Sequence[e.Fact]) -> set[str]:
     """The runs of loops of which some iteration did not succeed."""
-    succeeded = _succeeded(facts)
+    whole = _whole(facts)
     counts = {fact.step_run_id: fact.count for fact in facts if isinstance(fact, e.LoopStarted) and not fact.path}
-    return {run for run, count in counts.items() if len(succeeded.get(run, ())) < count}
+    return {run for run, count in counts.items() if sum(len(path) == 1 for path in whole.get(run, ())) < count}
 
 
-def _succeeded(facts: Sequence[e.Fact]) -> dict[str, set[int]]:
-    """Of each loop the outermost indexes that gave all they should: themselves, and in the loops inside them."""
-    found: dict[str, set[int]] = {}
+def _whole(facts: Sequence[e.Fact]) -> dict[str, set[e.Path]]:
+    """Of each loop the iterations that gave all they should: themselves, and in the loops inside them."""
+    found: dict[str, set[e.Path]] = {}
     for fact in facts:
         match fact:
-            case e.LoopStarted(path=(), kept=e.Kept() as kept):
-                found[fact.step_run_id] = set(range(fact.count)) - set(kept.ended.gaps(fact.count))
-            case e.IterationDone(path=(index,), call="") if _is_whole(fact):
-                found.setdefault(fact.step_run_id, set()).add(index)
+            case e.LoopStarted(kept=e.Kept() as kept):
+                ended = set(range(fact.count)) - set(kept.ended.gaps(fact.count))
+                found.setdefault(fact.step_run_id, set()).update((*fact.path, index) for index in ended)
+            case e.IterationDone(call=""):
+                found.setdefault(fact.step_run_id, set()).add(fact.path)
+    for fact in facts:
+        if isinstance(fact, e.IterationFailed) and not fact.call and fact.step_run_id in found:
+            found[fact.step_run_id] -= {fact.path[:length] for length in range(1, len(fact.path) + 1)}
     return found
-
-
-def _is_whole(fact: e.IterationDone) -> bool:
-    inner = fact.output.loop
-    return inner is None or inner.succeeded == inner.total
 
 
 def _failed_runs(facts: Sequence[e.Fact]) -> set[str]:
@@ -125,24 +124,46 @@ def _came_from(tokens: Sequence[e.Token], runs: set[str]) -> bool:
 
 def _taken_over(facts: Sequence[e.Fact], again: set[str], loop: str | None) -> list[e.Fact]:
     """The log as it would be had nothing of what runs again happened; of the loop, only what succeeded."""
-    done = _succeeded(facts).get(loop, set()) if loop is not None else set()
-    return [fact for fact in facts if _is_taken_over(fact, again, loop, done)]
+    if loop is None:
+        return [fact for fact in facts if _is_taken_over(fact, again)]
+    whole = _whole(facts).get(loop, set())
+    begun = {fact.path for fact in facts if isinstance(fact, e.LoopStarted) and fact.step_run_id == loop} - whole
+    return [
+        fact
+        for fact in facts
+        if (_is_kept(fact, whole, begun) if _run_of(fact) == loop else _is_taken_over(fact, again))
+    ]
 
 
-def _is_taken_over(fact: e.Fact, again: set[str], loop: str | None, done: set[int]) -> bool:
+def _is_taken_over(fact: e.Fact, again: set[str]) -> bool:
     match fact:
         case e.ExecutionCancelled() | e.WorkflowFinished() | e.PlaybookProcessed():
             return False
         case e.StepSkipped():
             return not _came_from(fact.tokens, again)
-        case e.CtxPatched(origin=e.PatchOrigin(step_run_id=run, iteration=path)):
-            return run not in again or (run == loop and path[:1] != () and path[0] in done)
-        case e.StepScheduled(step_run_id=run) | e.LoopStarted(step_run_id=run, path=()) if run == loop:
-            return True
-        case e.IterationStarted(step_run_id=run, path=(index,)) | e.IterationDone(step_run_id=run, path=(index,)):
-            return run not in again or (run == loop and index in done and not fact.call)
         case _:
-            return getattr(fact, "step_run_id", None) not in again
+            return _run_of(fact) not in again
+
+
+def _run_of(fact: e.Fact) -> str | None:
+    return fact.origin.step_run_id if isinstance(fact, e.CtxPatched) else getattr(fact, "step_run_id", None)
+
+
+def _is_kept(fact: e.Fact, whole: set[e.Path], begun: set[e.Path]) -> bool:
+    """What a loop is taken over with. What is inside a whole iteration is part of its end."""
+    match fact:
+        case e.StepScheduled():
+            return True
+        case e.LoopStarted():
+            return fact.path in begun
+        case e.CtxPatched():
+            return fact.origin.iteration in whole
+        case e.IterationStarted(call="", path=(*around, _)):
+            return tuple(around) not in whole and (fact.path in whole or fact.path in begun)
+        case e.IterationDone(call="", path=(*around, _)):
+            return tuple(around) not in whole and fact.path in whole
+        case _:
+            return False
 
 
 def _tokens(facts: Sequence[e.Fact], state: State) -> list[e.Token]:
@@ -176,8 +197,21 @@ def _kept_loop(
 
 
 def _loop_started(id_: str, loop: LoopRun, origin_id: str, origin_run: str) -> e.LoopStarted:
-    kept = e.Kept(origin_id, origin_run, loop.ended, loop.succeeded, loop.data_bytes, loop.step)
-    return e.LoopStarted(id_, (), loop.count, loop.collection, loop.mode, loop.max_in_flight, kept)
+    inside = (iteration.loop for iteration in loop.live.values() if iteration.loop is not None)
+    begun = [_loop_started(id_, inner, origin_id, origin_run) for inner in inside]
+    begun += [_renamed(started, id_) for started in loop.begun.values()]
+    kept = e.Kept(
+        origin_id, origin_run, loop.ended, loop.succeeded, loop.data_bytes, loop.step, loop.overlay, tuple(begun)
+    )
+    return e.LoopStarted(id_, loop.path, loop.count, loop.collection, loop.mode, loop.max_in_flight, kept)
+
+
+def _renamed(started: e.LoopStarted, id_: str) -> e.LoopStarted:
+    """A loop that the origin itself had taken over and not gone on with."""
+    assert started.kept is not None
+    inside = tuple(_renamed(inner, id_) for inner in started.kept.begun)
+    kept = msgspec.structs.replace(started.kept, begun=inside)
+    return msgspec.structs.replace(started, step_run_id=id_, kept=kept)
 
 
 def _request(

@@ -6,7 +6,7 @@ Its size follows what is in flight and the playbook, never how much has been don
 import msgspec
 
 from noetl.engine.cursor import Cursor
-from noetl.engine.events import Origin, Parent, Path, Token, Trigger, Values
+from noetl.engine.events import LoopStarted, Origin, Parent, Path, Token, Trigger, Values
 from noetl.engine.gathering import Intervals
 from noetl.engine.output import NOTHING, Error, Output
 from noetl.playbook.model import LoopMode
@@ -27,7 +27,8 @@ class LoopRun(msgspec.Struct):
     """A loop of a step run. `next` is the first index never started; `live` are those started and not ended.
 
     `step` is what an iteration starts with. `overlay` is what the iterations of a sequential loop inside another
-    wrote to ctx so far: it becomes part of the outer iteration's writes.
+    wrote to ctx so far: it becomes part of the outer iteration's writes. In a rerun `begun` are the loops that go on
+    inside iterations not yet opened.
     """
 
     path: Path
@@ -45,6 +46,7 @@ class LoopRun(msgspec.Struct):
     data_bytes: int = 0
     step: Values = {}
     overlay: Values = {}
+    begun: dict[int, LoopStarted] = {}
 
 
 class StepRun(msgspec.Struct):

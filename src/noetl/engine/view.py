@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from noetl.engine.cursor import Cursor
-from noetl.engine.events import Fact, Parent, Path, Token, Trigger, Values
+from noetl.engine.events import Fact, LoopStarted, Parent, Path, Token, Trigger, Values
 from noetl.engine.gathering import Write
 from noetl.engine.output import Output
 from noetl.engine.reference import External, Reference
@@ -70,6 +70,8 @@ class LoopView(Protocol):
     def step(self) -> Values: ...
     @property
     def overlay(self) -> Values: ...
+    @property
+    def begun(self) -> Mapping[int, LoopStarted]: ...
 
 
 class RunView(Protocol):

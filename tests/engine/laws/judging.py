@@ -12,6 +12,7 @@ from noetl.engine.explain.arcs import explain_arcs
 from noetl.engine.explain.steps import explain_step
 from noetl.engine.explain.waits import explain_waits
 from noetl.engine.explain.writes import explain_write
+from noetl.engine.names import step_of
 from noetl.engine.rerun import Cut, rerun
 from noetl.engine.size import PAYLOAD_BYTES_MIN, hydrate
 from noetl.engine.snapshot import decode_snapshot, encode_snapshot
@@ -118,7 +119,20 @@ def can_run_again(case: Case) -> None:
     for cut in (Cut(), *(Cut(step) for step in origin.program.steps), Cut(failed_iterations=True)):
         request = rerun(origin.program, ROOT, stored_facts(origin), cut, now=world.now)
         if isinstance(request, RequestExecution):
-            ran(case, TROUBLE, request=request, store=world.store)
+            again = ran(case, TROUBLE, request=request, store=world.store)
+            assert not twice(origin, again.root), shown(case, again.root)
+
+
+def twice(origin: Execution, again: Execution) -> set[e.Path]:
+    """The iterations that had succeeded, in a loop of which only the others were to run again."""
+    kept = next((fact for fact in again.facts if isinstance(fact, e.LoopStarted) and fact.kept is not None), None)
+    if kept is None or kept.kept is None:
+        return set()
+    depth = len(origin.program.steps[step_of(kept.step_run_id)].levels)
+    done = (fact for fact in origin.facts if isinstance(fact, e.IterationDone) and not fact.call)
+    succeeded = {fact.path for fact in done if fact.step_run_id == kept.kept.step_run_id and len(fact.path) == depth}
+    started = (fact for fact in again.facts if isinstance(fact, e.IterationStarted) and not fact.call)
+    return succeeded & {fact.path for fact in started if fact.step_run_id == kept.step_run_id}
 
 
 def storing_changes_nothing(case: Case) -> None:
