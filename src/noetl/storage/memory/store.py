@@ -105,8 +105,10 @@ class MemoryStore:
         lost = self._carry_out(name, rows, append.effects)
         self._work.write(name, rows)
         self._record(append)
+        revoked = tuple(Revoked(lease.worker, lease.epoch) for lease in sorted(lost, key=lambda lease: lease.epoch))
+        if self._is_parked(name):
+            return Appended((), revoked)
         granted = [grant for ask in append.asks for grant in self._work.claim_from(name, ask, now)]
-        revoked = tuple(Revoked(lease.worker, lease.epoch) for lease in lost)
         return Appended(tuple(self._dated(granted)), revoked, self._work.has_open(name))
 
     def _carry_out(self, name: str, rows: dict[Row, Work], effects: Sequence[Effect]) -> list[Lease]:
@@ -139,7 +141,7 @@ class MemoryStore:
 
     def _dated(self, granted: Sequence[Granted]) -> Iterator[Granted]:
         for grant in granted:
-            yield msgspec.structs.replace(grant, head=len(self._logs[grant.execution_id]))
+            yield msgspec.structs.replace(grant, head=len(self._logs.get(grant.execution_id, ())))
 
     def _restore_snapshot(self, execution_id: str, before: tuple[int, bytes] | None) -> None:
         if before is None:
@@ -178,7 +180,7 @@ class MemoryStore:
         self._undo.clear()
 
     async def expire(self, limit: int) -> Sequence[Expired]:
-        found = self._work.expire(self._clock.now(), limit)
+        found = self._work.expire(self._clock.now(), limit, self._is_parked)
         self._undo.clear()
         return found
 

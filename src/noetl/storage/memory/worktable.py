@@ -1,7 +1,7 @@
 """Rows of work. Those that can be claimed are kept apart, so that finding one costs the same among thousands."""
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 
 import msgspec
@@ -14,12 +14,17 @@ from noetl.ports import Ask, Expired, Granted
 Key = tuple[str, Row]
 """The execution of a row, and its place in there."""
 
+Parked = Callable[[str], bool]
+
 
 class WorkTable:
+    """`_open` is the queue: rows that can be claimed, and their places in it. What is parked keeps its place."""
+
     def __init__(self) -> None:
         self._epoch = 0
+        self._place = 0
         self._rows: dict[str, dict[Row, Work]] = {}
-        self._open: dict[Key, None] = {}
+        self._open: dict[Key, int] = {}
         self._ends: list[tuple[float, Key]] = []
         self._poisoned: dict[Key, None] = {}
 
@@ -42,36 +47,43 @@ class WorkTable:
                 self._poisoned.pop((name, row), None)
         if rows:
             self._rows[name] = rows
-        for row, work in rows.items():
-            if before.get(row) is not work:
-                self._index((name, row), work)
+        for row in sorted(row for row, work in rows.items() if before.get(row) is not work):
+            self._index((name, row), rows[row])
 
     def has_open(self, name: str) -> bool:
         return any((name, row) in self._open for row in self._rows.get(name, ()))
 
-    def claim(self, ask: Ask, limit: int, now: float, is_parked: Callable[[str], bool]) -> list[Granted]:
+    def claim(self, ask: Ask, limit: int, now: float, is_parked: Parked) -> list[Granted]:
         """The oldest first; what has more to give goes to the back of the queue."""
-        keys = list(islice((key for key in self._open if not is_parked(key[0])), limit))
-        granted = self._grant_each(keys, ask, now)
-        for each in granted:
-            key = (each.execution_id, each.row)
-            if key in self._open:
-                del self._open[key]
-                self._open[key] = None
-        return granted
+        free = (key for key in self._open if not is_parked(key[0]) and self._is_for(key, ask))
+        return self._grant_each(list(islice(free, limit)), ask, now)
 
     def claim_from(self, name: str, ask: Ask, now: float) -> list[Granted]:
-        return self._grant_each([(name, row) for row in self._rows.get(name, ())], ask, now)
+        own = ((name, row) for row in self._rows.get(name, ()))
+        return self._grant_each(sorted((key for key in own if key in self._open), key=self._open.__getitem__), ask, now)
 
-    def expire(self, now: float, limit: int) -> list[Expired]:
-        found: dict[Key, None] = dict(self._poisoned)
-        while self._ends and self._ends[0][0] <= now and len(found) < limit:
+    def expire(self, now: float, limit: int, is_parked: Parked) -> list[Expired]:
+        """What is told of poison goes to the back, so that each gets its turn."""
+        found = dict.fromkeys(islice(self._expired(now), limit))
+        told = dict.fromkeys(islice((key for key in self._poisoned if not is_parked(key[0])), limit))
+        for key in told:
+            self._poisoned[key] = self._poisoned.pop(key)
+        return [Expired(*key, self._poison(key) if key in told else ()) for key in found | told]
+
+    def _expired(self, now: float) -> Iterator[Key]:
+        while self._ends and self._ends[0][0] <= now:
             key = heapq.heappop(self._ends)[1]
             work = self.get(key)
-            if work is not None:
-                self.put(key, leases.expire(work, now)[0])
-                found[key] = None
-        return [Expired(name, row, leases.poison(self._rows[name][row])) for name, row in found]
+            left, over = leases.expire(work, now) if work is not None else (None, ())
+            if left is not None and over:
+                self.put(key, left)
+                yield key
+
+    def _poison(self, key: Key) -> tuple[int, ...]:
+        return leases.poison(self._rows[key[0]][key[1]])
+
+    def _is_for(self, key: Key, ask: Ask) -> bool:
+        return may_claim(self._rows[key[0]], key[1], ask.worker, ask.pools)
 
     def _grant_each(self, keys: Iterable[Key], ask: Ask, now: float) -> list[Granted]:
         granted: list[Granted] = []
@@ -84,9 +96,8 @@ class WorkTable:
         return granted
 
     def _grant(self, key: Key, ask: Ask, now: float) -> Granted | None:
-        rows = self._rows[key[0]]
-        work = rows[key[1]]
-        if not may_claim(rows, key[1], ask.worker, ask.pools):
+        work = self._rows[key[0]][key[1]]
+        if not self._is_for(key, ask):
             return None
         claimed = leases.claim(
             work,
@@ -101,14 +112,16 @@ class WorkTable:
             return None
         self._epoch += 1
         left, lease = claimed
+        self._open.pop(key, None)
         self.put(key, left)
         return Granted(key[0], key[1], lease, work.deliveries.get(lease.next, 0) + 1)
 
     def _index(self, key: Key, work: Work) -> None:
-        if leases.is_open(work):
-            self._open.setdefault(key)
-        else:
+        if not leases.is_open(work):
             self._open.pop(key, None)
+        elif key not in self._open:
+            self._place += 1
+            self._open[key] = self._place
         if leases.poison(work):
             self._poisoned[key] = None
         else:
