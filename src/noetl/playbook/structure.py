@@ -311,7 +311,7 @@ class _Checker:
         """Without its kind a task may have any key; only one that was meant as `kind`, or as sugar, is known wrong."""
         for entry in node.entries:
             key = entry.key.text
-            is_meant = key.startswith("kind:") or closest(key, ("kind", *SUGAR)) is not None
+            is_meant = key == "type" or key.startswith("kind:") or closest(key, ("kind", *SUGAR)) is not None
             if is_meant and key not in self.vocabulary.task_words:
                 self.findings.append(UnknownKey(entry.key, self.vocabulary.any_task, node))
 

@@ -35,14 +35,22 @@ SYNONYMS = {
     "desc": ("description",),
     "comment": ("desc", "description"),
     "steps": ("workflow",),
+    "jobs": ("workflow",),
+    "stages": ("workflow",),
+    "meta": ("metadata",),
+    "step": ("to",),
     "tasks": ("tool", "workflow"),
-    "task": ("tool",),
+    "task": ("tool", "to"),
+    "run": ("script", "code", "tool"),
+    "commands": ("script",),
     "tools": ("tool",),
     "type": ("kind",),
     "uses": ("kind",),
     "tool": ("kind",),
     "if": ("when",),
     "condition": ("when",),
+    "elif": ("when",),
+    "elseif": ("when",),
     "otherwise": ("else",),
     "default": ("else",),
     "parameters": ("workload", "params", "input"),
@@ -58,6 +66,8 @@ SYNONYMS = {
     "to": ("step",),
     "for_each": ("loop",),
     "foreach": ("loop",),
+    "with_items": ("loop",),
+    "matrix": ("loop",),
     "items": ("in",),
     "over": ("in",),
     "as": ("iterator",),
@@ -90,10 +100,34 @@ SYNONYMS = {
 }
 """What people call things elsewhere, and what they may mean here."""
 
+_RETRY = """to run a task again write a rule under its `spec.policy.rules`:
+- when: "{{ output.status == 'error' }}"
+  then: { do: retry, attempts: 3 }"""
+_ORDER = """a step does not name those before it; each of them has an arc to it:
+next:
+  arcs:
+    - step: …
+with `spec: { join: all }` it waits for all of them"""
+_SECRET = "declare the credential under `keychain`, and name that entry by `auth`"
+_TIME = "a playbook does not say when it runs: whoever starts it does"
+
 HINTS = {
-    "retry": "to run a task again write a rule under its `spec.policy.rules`:\n"
-    "- when: \"{{ output.status == 'error' }}\"\n  then: { do: retry, attempts: 3 }",
+    "retry": _RETRY,
+    "retries": _RETRY,
+    "max_retries": _RETRY,
+    "needs": _ORDER,
+    "depends_on": _ORDER,
+    "dependencies": _ORDER,
+    "user": _SECRET,
+    "username": _SECRET,
+    "password": _SECRET,
+    "token": _SECRET,
+    "schedule": _TIME,
+    "triggers": _TIME,
+    "cron": _TIME,
+    "on": _TIME,
 }
+"""What to do instead, where no other word of the place is meant."""
 
 
 SUGAR_HINT = "`{0}` takes the place of a task and has no `kind`; its tasks stand below it:\n- name: …\n  {0}:\n{1}"
@@ -153,8 +187,6 @@ def _advise(finding: UnknownKey, places: "_Places") -> Advice:
     key, parent = finding.key.text, finding.parent
     if _is_labelled_step(finding):
         return Advice(under="step", hint=f"write `- step: {shorten(key)}` and the step's keys below it")
-    if key in HINTS:
-        return Advice(hint=HINTS[key])
     if key in SUGAR and parent.get("kind") is not None:
         return Advice(hint=SUGAR_HINT.format(key, SUGAR_SAMPLES[key]))
     if key in SUGAR and finding.shape is places.any_task:
@@ -169,6 +201,8 @@ def _advise(finding: UnknownKey, places: "_Places") -> Advice:
     synonym = next((word for word in SYNONYMS.get(key.lower(), ()) if word in free), None)
     if synonym is not None:
         return Advice(word=synonym)
+    if key in HINTS:
+        return Advice(hint=HINTS[key])
     moved = (
         places.below(key, finding.shape, parent)
         or places.beside(key, finding.shape)

@@ -6,7 +6,9 @@ from noetl.expressions.template import is_template
 from noetl.playbook import shape
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document
+from noetl.playbook.grammar.policies import ADMIT_THEN
 from noetl.playbook.grammar.root import KEYCHAIN
+from noetl.playbook.grammar.tasks import CHOICE_ELSE
 from noetl.playbook.source.nodes import Node, Scalar, Style
 from noetl.playbook.source.scalars import quote
 from noetl.playbook.source.tree import shorten
@@ -17,6 +19,7 @@ SHORTHANDS = {
     "tool": "write `tool: {{ kind: {} }}`",
     "metadata": "write `metadata: {{ name: {0}, path: {0} }}`",
     "executor": "write `executor: {{ profile: {} }}`",
+    "failure": "write `failure: {{ mode: {} }}`",
     "then": "write `then: {{ do: {} }}`",
     "else": "write `else: {{ then: {{ do: {} }} }}`",
 }
@@ -36,6 +39,8 @@ SAMPLES = {
 NAMES = {"rule": "fail"}
 """What stands for that text where there is none."""
 
+ALLOW = "write `then: { allow: true }`, or `{ allow: false }`"
+ELSE = "put the tasks under `tool`:\nelse:\n  tool: …"
 LOOP = "write\nloop:\n  in: {}\n  iterator: item"
 AUTH = "declare the credential under `keychain` and name that entry here: `auth: entry_name`"
 
@@ -70,6 +75,12 @@ def loop_hint(document: Document, node: Node) -> str:
         return LOOP.format("[ … ]")
     template = node.text if is_template(node.text) else f"{{{{ workload.{shorten(node.text)} }}}}"
     return LOOP.format(quote(template))
+
+
+def shape_hint(type_: shape.Type) -> str | None:
+    """What two words that mean several objects take here: an admission's `then`, a branch's `else`."""
+    its = type_.shape() if isinstance(type_, shape.Nested) else None
+    return ALLOW if its is ADMIT_THEN else ELSE if its is CHOICE_ELSE else None
 
 
 def tight_colon(text: str, words: Container[str]) -> str | None:

@@ -6,7 +6,7 @@ from noetl.errors import closest
 from noetl.expressions.sites import OLD_WORDS
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.rules.names import Reading, Sense, iterator_path, read_names, rename
+from noetl.playbook.rules.names import Reading, Sense, iterator_path, known_names, read_names, rename
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import COMPARISONS_MAX, is_safe
 from noetl.playbook.rules.wording import listed
@@ -29,9 +29,13 @@ FAMILIAR = {
     "secret": "keychain",
     "secrets": "keychain",
     "status": "output.status",
+    "var": "workload",
     "variables": "ctx",
 }
 """What names of other tools are called here, wherever that can be read."""
+
+STEPS = frozenset({"jobs", "needs", "outputs", "steps", "tasks"})
+"""Under which names other tools keep what steps and tasks returned."""
 
 ELEMENTS = frozenset({"current", "element", "item"})
 """What other tools call the element of a loop."""
@@ -62,6 +66,10 @@ def _report(document: Document, reading: Reading, candidates: "_Candidates") -> 
         fix = rename(document, reading, "none")
         return RULE.in_template(document, reading.use, first, f"{message}; write `none`", fix=fix)
     here = _visible(reading)
+    task = _step_or_task(document, reading)
+    if task is not None:
+        hint = f"an output is read by the name of its step or task: `{task}.data`"
+        return RULE.in_template(document, reading.use, first, f"{message}; did you mean `{task}`?", hint)
     near = candidates.nearest(reading)
     if near is not None:
         message = f"{message}; did you mean `{near}`?"
@@ -72,6 +80,16 @@ def _report(document: Document, reading: Reading, candidates: "_Candidates") -> 
     if familiar is not None:
         message = f"{message}; did you mean `{familiar}`?"
     return RULE.in_template(document, reading.use, first, message, hint)
+
+
+def _step_or_task(document: Document, reading: Reading) -> str | None:
+    """`get_rate` of `steps.get_rate.output`, where that can be read."""
+    segments = reading.names[0].segments
+    if reading.root not in STEPS or not segments:
+        return None
+    site, name = reading.use.site, segments[0].name
+    is_task = site.sees_tasks and name in reading.place.frame.tasks
+    return name if is_task or (site.sees_steps and name in document.once(known_names).steps) else None
 
 
 def _is_safe(reading: Reading, near: str) -> bool:
@@ -111,6 +129,7 @@ class _Candidates:
     def __init__(self, document: Document) -> None:
         self._left = COMPARISONS_MAX
         self._anywhere = _anywhere(document)
+        self._workload = frozenset(document.playbook.workload)
         self._steps = {step.name: step.name for step in document.playbook.workflow}
         self._keychain = {entry.name: f"keychain.{entry.name}" for entry in document.playbook.keychain}
         self._inputs = {title(owner): {key: f"input.{key}" for key in owner.input} for owner in owners(document)}
@@ -125,8 +144,16 @@ class _Candidates:
         self._left -= sum(map(len, tables))
         if self._left < 0:
             return None
+        if reading.root == "inputs" and self._is_parameter(reading):
+            return "workload"
         near = closest(reading.root, [name for table in tables for name in table])
         return next((table[near] for table in tables if near in table), None) if near is not None else None
+
+    def _is_parameter(self, reading: Reading) -> bool:
+        """Whether what is read is a key of the workload, and none of the step's input."""
+        names = {use.segments[0].name for use in reading.names if use.segments}
+        own = self._inputs.get(reading.place.frame.title, {})
+        return bool(names) and names <= self._workload and not names & own.keys()
 
     def _tables(self, reading: Reading) -> list[Mapping[str, str]]:
         """Those of the place first, those of the playbook last."""

@@ -14,6 +14,7 @@ from noetl.playbook.rules.forms import (
     item_hint,
     item_title,
     loop_hint,
+    shape_hint,
     space_behind_colon,
     tight_colon,
 )
@@ -81,7 +82,7 @@ def _cured(document: Document, finding: WrongType, title: str | None) -> Cure:
     if name == "loop" and (not isinstance(node, Scalar) or node.value is not None):
         return loop_hint(document, node), []
     if not isinstance(node, Scalar):
-        return AUTH if name == "auth" else _hint(node, finding.type, name), []
+        return AUTH if name == "auth" else shape_hint(finding.type) or _hint(node, finding.type, name), []
     if node.value is None:
         return EMPTY.get(name, f"give `{name}` a value, or delete it"), []
     spaced = tight_colon(node.text, colon_words(document, finding.type))
@@ -89,7 +90,8 @@ def _cured(document: Document, finding: WrongType, title: str | None) -> Cure:
         fix = space_behind_colon(node)
         shown = spaced if fix else f"{name}: {{ {spaced} }}"
         return f"put a space after the colon: `{shown}`", fix
-    return (item_hint(document, node, title), []) if title is not None else _cure(node, finding.type, name)
+    hint = item_hint(document, node, title) if title is not None else shape_hint(finding.type)
+    return (hint, []) if hint is not None else _cure(node, finding.type, name)
 
 
 def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure:
