@@ -2,6 +2,7 @@
 
 import pytest
 
+from noetl.playbook.source.conflicts import CONFLICTS_MAX
 from noetl.playbook.source.edits import apply_edits
 from noetl.playbook.source.nodes import SourceProblem
 from noetl.playbook.source.read import read_source
@@ -43,6 +44,14 @@ FIXED = [
     ('a: "\\d+"', 'a: "\\\\d+"', "\\d is no escape"),
     ('a: "C:\\Users"', 'a: "C:\\\\Users"', "\\U is not followed by the digits"),
     ('a: "\\ud800"', 'a: "\\\\ud800"', "\\u is not followed by the digits"),
+    ("a:\n\xa0\xa0b: 1\nc: 2", "a:\n  b: 1\nc: 2", "a no-break space (U+00A0) in the indentation"),
+    ("a:\n- b: 1\n \xa0c: 2", "a:\n- b: 1\n  c: 2", "a no-break space (U+00A0) in the indentation"),
+    ("a:\n \u3000\u3000- b", "a:\n   - b", "an ideographic space (U+3000) in the indentation"),
+    ("a: {\xa0b: 1}", "a: { b: 1}", "a no-break space (U+00A0) in the indentation"),
+    ("\u200ba: 1", "a: 1", "a zero-width space (U+200B) in the indentation"),
+    ("a:\xa01\nb: 2", "a: 1\nb: 2", "a no-break space (U+00A0) behind the colon"),
+    ("a:\n-\u2003b: 1\n- c: 2", "a:\n- b: 1\n- c: 2", "a blank (U+2003) behind the dash"),
+    ("a:\n-\tb: 1", "a:\n- b: 1", "found a tab; expected a space"),
     ("\ufeffa: b: c", '\ufeffa: "b: c"', "a second colon"),
 ]
 
@@ -61,6 +70,10 @@ EXPLAINED = [
     ("a:\n\tb: 1", (2, 1), "found a tab in the indentation"),
     ("a:\n  b: 1\n  \tc: 2", (3, 3), "found a tab in the indentation"),
     ("a: >\n\tx", (2, 1), "found a tab in the indentation"),
+    ("a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> x", (2, 1), "found <<<<<<<, a marker of a merge conflict"),
+    ("a: '\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n'", (2, 1), "found <<<<<<<, a marker of a merge conflict"),
+    ("a: 1\n=======\nb: 2", (2, 1), "found =======, a marker of a merge conflict"),
+    ("a: 1\n>>>>>>> mine\nb: 2", (2, 1), "found >>>>>>>, a marker of a merge conflict"),
     ('a: "b\nc: d\n', (1, 4), 'the quote " opened here is never closed'),
     ("a: 'b\n---\nc'", (1, 4), "the quote ' opened here is never closed"),
     ("a: 'b\nc: 'd'\ne: 1", (1, 4), "the quote ' opened here is never closed"),
@@ -102,6 +115,24 @@ def test_a_mistake_is_explained_at_its_place(text: str, place: tuple[int, int], 
     assert message in problem.message
     assert at(problem) == place
     assert problem.hint
+
+
+@pytest.mark.parametrize("text", ["a: \xa0b", "- \xa0b", "a: b\n  \xa0c", "a: |\n  \xa0b", "\xe9: 1", "a: '\xa0b'"])
+def test_an_odd_blank_may_stand_in_a_text(text: str) -> None:
+    assert "syntax" not in [problem.kind for problem in read_source(text, "book.yaml")[1]]
+
+
+def test_conflicts_are_told_each_and_nothing_else_is() -> None:
+    conflict = "<<<<<<< HEAD\nb: [2\n=======\nb: 3\n>>>>>>> x\n"
+    source, problems = read_source(f"a: 1\n{conflict}c: 1\n{conflict}", "book.yaml")
+    assert [problem.span.line for problem in problems] == [2, 8]
+    assert source.root is None
+    assert len(read_source(conflict * (CONFLICTS_MAX + 1), "book.yaml")[1]) == CONFLICTS_MAX
+
+
+@pytest.mark.parametrize("text", ["a: |\n  <<<<<<< HEAD\n  =======\n  >>>>>>> x", "a: <<<<<<< b", "# <<<<<<< x\na: b"])
+def test_what_looks_like_a_conflict_may_stand_in_a_text(text: str) -> None:
+    assert read_source(text, "book.yaml")[1] == []
 
 
 def test_a_stray_character_on_a_line_of_its_own_is_not_quoted() -> None:

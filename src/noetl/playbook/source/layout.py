@@ -16,10 +16,18 @@ def explain_tab(failure: Failure) -> SourceProblem | None:
     content = failure.lines.line_text(failure.line)
     blank = content[: len(content) - len(content.lstrip(" \t"))]
     if "\t" not in blank:
-        return None
+        return _explain_tab_behind(failure)
     start = failure.lines.start(failure.line) + blank.index("\t")
     end = start + len(blank.lstrip(" "))
     return failure.report("found a tab in the indentation; expected spaces", start, end, "indent with spaces")
+
+
+def _explain_tab_behind(failure: Failure) -> SourceProblem | None:
+    """`-\tkey: value`: behind a dash a tab cannot tell how far the key is indented."""
+    if failure.found != "\t":
+        return None
+    fix = (Edit(failure.at, failure.at + 1, " "),)
+    return failure.report("found a tab; expected a space", failure.at, failure.at + 1, "write a space", fix)
 
 
 def explain_missing_space(failure: Failure) -> SourceProblem | None:

@@ -6,6 +6,7 @@ that the others can still be read; anything else ends the reading there.
 
 from noetl.playbook.diagnostics import Span
 from noetl.playbook.source.bounds import DEPTH_MAX, NODES_MAX, PROBLEMS_MAX, SCALAR_CHARS_MAX
+from noetl.playbook.source.conflicts import find_conflicts
 from noetl.playbook.source.encoding import FILE_BYTES_MAX, decode, readable
 from noetl.playbook.source.lines import Lines
 from noetl.playbook.source.nodes import (
@@ -48,6 +49,8 @@ def read_source(data: bytes | str, name: str) -> tuple[Source, list[SourceProble
         text = readable(data, refused.problem)
         return Source(text, name, None, False, Lines(text)), [refused.problem]
     lines = Lines(text)
+    if conflicts := find_conflicts(lines):
+        return Source(text, name, None, False, lines), conflicts
     part = read_part(encoded, lines, 0, len(text))
     if part.is_broken:
         rest = read_rest(lines, part)

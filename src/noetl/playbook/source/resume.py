@@ -20,7 +20,7 @@ VALUES_MAX = 30_000
 
 _START_VALUES = 25
 _BROKEN_VALUES = 150
-"""What it costs to begin an attempt, and to explain why it failed: in values, of which 400 are read in a millisecond."""
+"""What it costs to begin an attempt, and to explain why it failed, in values: 400 are read in a millisecond."""
 
 _NOT_BREAK = re.compile(r"[^\r\n]")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from noetl.playbook.source.blanks import explain_odd_blank
 from noetl.playbook.source.brackets import (
     explain_after_bracket,
     explain_after_quote,
@@ -9,6 +10,7 @@ from noetl.playbook.source.brackets import (
     explain_open_bracket,
     explain_open_quote,
 )
+from noetl.playbook.source.conflicts import explain_conflict
 from noetl.playbook.source.failures import Failure
 from noetl.playbook.source.layout import (
     explain_extra_key,
@@ -67,8 +69,10 @@ def _in_the_parsers_words(failure: Failure) -> SourceProblem:
 
 # The first that recognises the mistake speaks, so the more particular stand before the more general.
 _EXPLANATIONS: tuple[Callable[[Failure], SourceProblem | None], ...] = (
+    explain_conflict,
     explain_open_quote,
     explain_escape,
+    explain_odd_blank,
     explain_template,
     explain_tab,
     _explain_directive,

@@ -8,6 +8,7 @@ import msgspec
 import yaml
 
 from noetl.playbook.diagnostics import Edit
+from noetl.playbook.source.blanks import ODD_BLANKS, odd_indentation
 from noetl.playbook.source.bounds import (
     ANCHORS_MAX,
     COLLECTION_NODES_MAX,
@@ -21,12 +22,13 @@ from noetl.playbook.source.bounds import (
 from noetl.playbook.source.failures import parts_of
 from noetl.playbook.source.lines import BYTE_ORDER_MARK, Lines
 from noetl.playbook.source.nodes import Entry, Mapping, Node, Refused, Scalar, Sequence, SourceProblem, Style, is_merge
-from noetl.playbook.source.scalars import quote, resolve_plain
+from noetl.playbook.source.scalars import Value, quote, resolve_plain
 from noetl.playbook.source.unquoted import TEMPLATE_MESSAGE, quote_hint
 
 _STYLES = {"": Style.PLAIN, "'": Style.SINGLE, '"': Style.DOUBLE, "|": Style.LITERAL, ">": Style.FOLDED}
 _BLANK = re.compile("(?:[ \t\r\n\x85\u2028\u2029]++|#[^\r\n\x85\u2028\u2029]*+)*+")
 _PROPERTY = re.compile("!<[^>]*>|[^ \t\r\n\x85\u2028\u2029,\\[\\]{}]*+")
+_LATIN = "\x9f"  # no text that begins with a letter of a common key is behind it
 _PLAIN = Style.PLAIN  # looking a member up in its enum costs more than the rest of the comparison
 _SEPARATORS = re.compile(r"[\s:,?-]*+")
 _SHOWN_CHARS_MAX = 40
@@ -171,11 +173,22 @@ class TreeBuilder:
             raise self._long_scalar(start, len(text))
         if event.anchor is not None or event.tag is not None:
             start = self._after_properties(event, start, end)
-        value = resolve_plain(text) if style is _PLAIN else text
+        if style is _PLAIN:
+            if text > _LATIN and text[0] in ODD_BLANKS:
+                self._check_indentation(start)
+            value: Value = resolve_plain(text)
+        else:
+            value = text
         node = Scalar(start, end, self.lines, value, text, style)
         if event.anchor is not None:
             self._anchor(event.anchor, _Anchored(node, 1, 0), start)
         self._add(node, end)
+
+    def _check_indentation(self, start: int) -> None:
+        """A text may begin with an odd blank, but not a key, nor the first text on its line."""
+        before = self.text[self.lines.start(self.lines.position(start)[0]) : start]
+        if not before.strip() or (self._frame.index is not None and not self._frame.has_key):
+            raise Refused(odd_indentation(self.lines, start))
 
     def _anchor(self, name: str, anchored: _Anchored, start: int) -> None:
         self._anchors[name] = anchored
