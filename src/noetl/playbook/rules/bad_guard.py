@@ -56,6 +56,8 @@ def _drawn_together(use: TemplateUse) -> tuple[str, Sequence[Edit]]:
     inner = text[1:-1]
     if text[0] in CURLY_QUOTES and text[-1] in CURLY_QUOTES and parse(inner).is_guard:
         return CURLY, respell(use.node, quote(inner))
+    if text[0] == "$" and parse(text[1:]).is_guard:
+        return f"leave the `$` out: {quote(text[1:])}", respell(use.node, quote(text[1:]))
     return _joined(use.template.text), []
 
 

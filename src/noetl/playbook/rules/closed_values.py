@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from noetl.errors import closest
 from noetl.expressions.sites import SCOPE_WORDS, Site
 from noetl.expressions.syntax import Compare, Const, Expression, ListOf
 from noetl.playbook.document import Document, TemplateUse
@@ -16,6 +17,13 @@ EVENT_NAMES = ("step.done", "loop.done", "step.failed")
 
 FIRST_NAME, FIRST_STATUS = "workflow.started", "in_progress"
 """The event of the first step, which no arc sees."""
+
+ERROR_KINDS = (
+    "connect", "timeout", "cancelled", "http_status", "sql", "exception", "exit_code", "crash", "template", "input",
+    "playbook_failed", "reference_not_available", "checksum_mismatch", "data_by_reference", "budget_exceeded",
+    "poison", "loop_collection", "ctx_conflict", "admission_deadlock",
+)  # fmt: skip
+"""Of these only a near miss is told: a tool may have kinds of its own."""
 
 AFTER_STEP = frozenset((Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARGS))
 
@@ -43,13 +51,15 @@ def impossible_values(document: Document) -> list[ImpossibleValue]:
 
 def _is_suspect(text: str) -> bool:
     """Whether it is worth a closer look, which costs more."""
-    return ("status" in text or "event" in text) and ("'" in text or '"' in text)
+    return ("status" in text or "event" in text or "error" in text) and ("'" in text or '"' in text)
 
 
 def _in(use: TemplateUse, steps: frozenset[str]) -> Iterator[ImpossibleValue]:
     for path, const in _comparisons(use.template.expression):
         options = _options(use, path, steps)
-        if options and isinstance(const.value, str) and const.value not in options:
+        if not options or not isinstance(const.value, str) or const.value in options:
+            continue
+        if options is not ERROR_KINDS or closest(const.value, ERROR_KINDS) is not None:
             yield ImpossibleValue(use, path, const.value, options, const.start + 1, const.end - 1)
 
 
@@ -82,6 +92,8 @@ def _options(use: TemplateUse, path: Path, steps: frozenset[str]) -> Sequence[st
             return (*EVENT_NAMES, FIRST_NAME) if is_first else EVENT_NAMES
         case ("event", "status"):
             return (*EVENT_STATUS, FIRST_STATUS) if is_first else EVENT_STATUS
+        case ("output" | "outcome" | "event", "error", "kind"):
+            return ERROR_KINDS
         case ("output" | "outcome", "status"):
             return OUTPUT_STATUS
         case (root, "status") if root not in SCOPE_WORDS and (root in steps or root in use.place.frame.tasks):

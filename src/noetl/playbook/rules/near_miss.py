@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from noetl.errors import closest
 from noetl.expressions.template import NameUse
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, TemplateUse
@@ -14,6 +15,20 @@ from noetl.playbook.source.positions import replace_in_scalar
 OUTPUT = ("status", "data", "ref", "error", "meta", "loop", "http", "pg", "py", "process", "duckdb", "playbook")
 EVENT = ("name", "step", "status", "step_run_id", "error", "loop")
 ITERATION = ("index", "count", "parent")
+
+ERROR = ("kind", "retryable", "message", "details")
+LOOP = ("total", "succeeded", "failed", "skipped")
+DEEPER = {
+    ("output", "error"): ERROR,
+    ("output", "loop"): LOOP,
+    ("output", "meta"): ("attempt", "duration_ms", "started_at", "ts", "task_run_id", "delivery", "trace_id"),
+    ("output", "http"): ("status", "headers", "request_id", "url"),
+    ("output", "pg"): ("code", "sqlstate", "row_count"),
+    ("output", "process"): ("exit_code", "stdout", "stderr"),
+    ("event", "error"): ERROR,
+    ("event", "loop"): LOOP,
+}
+"""What the parts of an output and of an event hold."""
 
 WHENCE = {
     "workload": "`workload` declares",
@@ -33,12 +48,24 @@ def check(document: Document) -> Iterator[Diagnostic]:
     for use in document.notes.templates:
         for name in use.template.names:
             members = known.get(name.root)
-            if members is None or not name.segments or name.defaulted or name.segments[0].name in members:
+            if members is None or not name.segments or name.defaulted:
+                continue
+            if name.segments[0].name in members:
+                yield from _deeper(document, use, name)
                 continue
             near = scopes[name.root].nearest(name.segments[0].name)
             if near is not None and not are_numbered(near, name.segments[0].name):
                 yield _report(document, use, name, near)
     yield from _of_tasks_and_steps(document, scopes["output"])
+
+
+def _deeper(document: Document, use: TemplateUse, name: NameUse) -> Iterator[Diagnostic]:
+    members = DEEPER.get((name.root, name.segments[0].name))
+    if members is None or len(name.segments) == 1 or name.segments[1].name in members:
+        return
+    near = closest(name.segments[1].name, members)
+    if near is not None:
+        yield _report(document, use, name, near, 1)
 
 
 def _of_tasks_and_steps(document: Document, members: Spelling) -> Iterator[Diagnostic]:
@@ -52,9 +79,10 @@ def _of_tasks_and_steps(document: Document, members: Spelling) -> Iterator[Diagn
                     yield _report(document, reading.use, name, near)
 
 
-def _report(document: Document, use: TemplateUse, name: NameUse, near: str) -> Diagnostic:
-    member = name.segments[0]
-    message = f"nothing gives `{name.root}.{member.name}`; did you mean `{name.root}.{near}`?"
+def _report(document: Document, use: TemplateUse, name: NameUse, near: str, depth: int = 0) -> Diagnostic:
+    member = name.segments[depth]
+    path = ".".join((name.root, *(segment.name for segment in name.segments[:depth])))
+    message = f"nothing gives `{path}.{member.name}`; did you mean `{path}.{near}`?"
     whence = WHENCE.get(name.root, WHENCE["output"])
     hint = f"{whence} `{near}`; if `{member.name}` is meant, give it a `default(…)`"
     edit = replace_in_scalar(document.source, use.node, member.start, member.end, near)
