@@ -102,14 +102,13 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
             callback = runnable.pop()
             if callback.is_cancelled:
                 continue
-            actor = callback.actor
+            self.current = actor = callback.actor
             if self.before is not None and actor is not world and actor.condition is Condition.RUNNING:
                 self.before(actor)
             if actor.condition is not Condition.RUNNING:
                 self._set_aside(callback)
                 continue
             self._count(actor)
-            self.current = actor
             callback.context.run(callback.function, *callback.arguments)
         self.current = world
 

@@ -265,6 +265,44 @@ def test_threads_are_refused() -> None:
     run(1, main)
 
 
+def farewells(seed: int) -> str:
+    """The order in which asyncio, which keeps tasks and futures in sets, cancels and hands out many of them."""
+    left: list[str] = []
+
+    async def wait(number: int) -> None:
+        try:
+            await asyncio.sleep(100)
+        finally:
+            left.append(f"task {number}")
+
+    async def together() -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(20):
+                group.create_task(wait(number))
+            await asyncio.sleep(1)
+            raise ValueError("enough")
+
+    async def main() -> None:
+        with pytest.raises(ExceptionGroup):
+            await together()
+        futures = {current_loop().create_future(): number for number in range(20)}
+        for future in futures:
+            future.set_result(None)
+        done, _ = await asyncio.wait(futures)
+        left.extend(f"future {futures[future]}" for future in done)
+
+    run(seed, main)
+    return ", ".join(left)
+
+
+def test_the_order_in_sets_of_tasks_does_not_follow_from_addresses() -> None:
+    kept, orders = [], set()
+    for count in range(10):
+        kept.append([object() for _ in range(101 * count)])
+        orders.add(farewells(1))
+    assert len(orders) == 1
+
+
 # ------------------------------------------------------------------------------ crashes
 
 
