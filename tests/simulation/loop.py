@@ -52,6 +52,8 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
     `mourners` are told of every actor that dies. What happens outside all actors belongs to `world`.
     """
 
+    _is_running = False
+
     def __init__(self, seed: int | str, *, callbacks_max: int = CALLBACKS_MAX) -> None:
         super().__init__()
         self.seed = seed
@@ -70,7 +72,6 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
         self._lives: list[Actor] = [self.world]
         self._failures: list[str] = []
         self._lines: list[tuple[float, str, str]] = []
-        self._is_running = False
         self._is_over = False
 
     # -------------------------------------------------------------------------- running
@@ -331,17 +332,15 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
         if not self._is_over:
             self.fail(str(context.get("message")), context.get("exception"))
 
-    def call_soon_threadsafe(self, callback: object, *args: object, context: object = None) -> NoReturn:  # noqa: ARG002
+    def call_soon_threadsafe(self, *args: object, **options: object) -> NoReturn:  # noqa: ARG002
         raise RuntimeError("a simulation has no threads")
 
-    def run_in_executor(self, executor: object, func: object, *args: object) -> NoReturn:  # noqa: ARG002
+    def run_in_executor(self, *args: object, **options: object) -> NoReturn:  # noqa: ARG002
         raise RuntimeError("a simulation has no threads")
 
     def get_debug(self) -> bool:
+        """Never, whatever the environment says: it would only cost time."""
         return False
-
-    def set_debug(self, enabled: bool) -> None:
-        """Debugging would only cost time: the order is the seed's."""
 
     def is_running(self) -> bool:
         return self._is_running

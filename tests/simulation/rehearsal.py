@@ -106,7 +106,7 @@ class Rehearsal:
             try:
                 taken = await self.network.call(
                     self.network.choose(OFFICES),
-                    "hand_in",
+                    Office.hand_in.__name__,
                     (tuple(left.items())[:2],),
                     carriage=Carriage.MESSAGES,
                     timeout_s=5.0,

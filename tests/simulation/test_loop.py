@@ -255,6 +255,22 @@ def test_a_generator_left_early_is_closed_by_the_loop() -> None:
     assert "4.000000 world: generator closed" in run(1, main).trace
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_callbacks_run_soon_and_in_any_order(seed: int) -> None:
+    called: list[int] = []
+
+    async def main() -> None:
+        loop = current_loop()
+        handles = [loop.call_soon(called.append, number) for number in range(5)]
+        handles[3].cancel()
+        await asyncio.sleep(1)
+        assert handles[3].cancelled()
+        assert not loop.get_debug()
+
+    run(seed, main)
+    assert sorted(called) == [0, 1, 2, 4]
+
+
 def test_threads_are_refused() -> None:
     async def main() -> None:
         with pytest.raises(RuntimeError, match="no threads"):
@@ -592,6 +608,15 @@ def test_a_task_that_fails_unseen_is_a_failure() -> None:
         loop.run(main())
         (failure,) = loop.failures()
     assert failure.startswith("world/lost failed unseen: ValueError('a bug') at ")
+
+
+def test_what_asyncio_complains_of_is_a_failure() -> None:
+    async def main() -> None:
+        current_loop().call_exception_handler({"message": "odd"})
+
+    with SimulatedLoop(1) as loop:
+        loop.run(main())
+        assert loop.failures() == ["odd"]
 
 
 def test_an_exception_that_someone_saw_is_none() -> None:
