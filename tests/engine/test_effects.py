@@ -313,3 +313,35 @@ def test_a_report_after_the_end_is_refused_and_changes_nothing() -> None:
     assert refused is not None
     assert (refused.kind, refused.message) == ("ended", "execution x has ended: completed")
     assert len(driver.events) == before
+
+
+FAST = """
+loop:
+  in: "{{ [0, 1] }}"
+  iterator: row
+  spec: { mode: parallel }
+  loop: { in: "{{ [0, 1, 2, 3] }}", iterator: cell, spec: { mode: parallel, max_in_flight: 3 } }
+"""
+
+
+def test_a_failure_stops_the_work_of_all_loops_around_it_once() -> None:
+    text = pipeline(LATER.replace("output.status == 'error'", "output.error.kind == 'later'"), step=FAST)
+    text = text.replace("delay: 3600 } }", "delay: 3600 } }, { else: { then: { do: fail } } }")
+    driver = Driver(text, Answers(a=[fails("later"), fails("later"), fails("never")]))
+    for path in ((0, 0), (0, 0), (0, 0), (0, 1), (0, 1), (0, 1), (1, 0), (0, 2), (0, 2)):
+        driver.move(driver.state.runs["s#1"], path)
+    before = len(driver.facts)
+    driver.move(driver.state.runs["s#1"], (0, 2))
+    found = [
+        effect
+        for fact in driver.facts[before:]
+        for effect in fx.effects(driver.program, driver.state, fact, 0.0)
+        if isinstance(effect, fx.StopWork)
+    ]
+    assert only(driver.facts[before:], "loop.iteration") == (
+        "loop.iteration.failed s#1[0,2] !never\n"
+        "loop.iteration.failed s#1[0,0] !cancelled\n"
+        "loop.iteration.failed s#1[0,1] !cancelled\n"
+        "loop.iteration.failed s#1[0] !never"
+    )
+    assert found == [fx.StopWork("s#1", (1,), (0,))] * 2

@@ -167,9 +167,15 @@ def _iteration_failed(program: Program, state: StateView, fact: e.IterationFaile
     if fact.by_server:
         found += [*_over(fact.step_run_id, fact.path), *(CancelChild(child) for child in fact.children)]
     run = state.runs.get(fact.step_run_id)
-    if run is not None and run.loop is not None:
+    if run is not None and run.loop is not None and not _follows_a_stop(fact):
         found.extend(_stopping(program, run, run.loop))
     return found
+
+
+def _follows_a_stop(fact: e.IterationFailed) -> bool:
+    """Of many iterations that are ended because one failed, only that one stops the work."""
+    error = fact.output.error
+    return fact.by_server and error is not None and error.kind == "cancelled"
 
 
 def _stopping(program: Program, run: RunView, loop: LoopView) -> Iterator[StopWork]:
@@ -179,8 +185,8 @@ def _stopping(program: Program, run: RunView, loop: LoopView) -> Iterator[StopWo
             yield StopWork(run.id, loop.path, tuple(loop.live))
         return
     for iteration in loop.live.values():
-        if iteration.loop is not None:
-            yield from _stopping(program, run, iteration.loop)
+        assert iteration.loop is not None
+        yield from _stopping(program, run, iteration.loop)
 
 
 def _waiting(program: Program, state: StateView, fact: e.TaskWaiting) -> list[Effect]:
