@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import assert_never
 
 import msgspec
+from msgspec.structs import replace
 
 from noetl.engine.events import (
     BlockLoop,
@@ -135,7 +136,7 @@ def iteration_scope(iterator: str, item: object, index: int, count: int, parent:
 def task_started(cursor: Cursor, fact: TaskStarted) -> Cursor:
     frame = _patched(cursor.frames[-1], fact.patch)
     number = frame.runs.get(fact.task, 0) + 1
-    moved = msgspec.structs.replace(
+    moved = replace(
         frame,
         attempt=fact.attempt,
         visit=number if fact.attempt == 1 else frame.visit,
@@ -166,7 +167,7 @@ def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
     directive, output = fact.directive, fact.output
     keeps = fact.ran and directive is not _SKIP
     is_data = keeps and output.status is _OK and kind != "noop"
-    return msgspec.structs.replace(
+    return replace(
         frame,
         pc=frame.pc if fact.next is None else fact.next,
         attempt=frame.attempt if directive is _RETRY else 0,
@@ -204,7 +205,7 @@ def _patched(frame: Frame | Turn, patch: Patch) -> Frame:
     assert isinstance(frame, Frame)
     if not patch.step and not patch.iter:
         return frame
-    return msgspec.structs.replace(frame, step=patched(frame.step, patch.step), iter=overlaid(frame.iter, patch.iter))
+    return replace(frame, step=patched(frame.step, patch.step), iter=overlaid(frame.iter, patch.iter))
 
 
 def task_waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
@@ -212,9 +213,9 @@ def task_waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:
     frame = cursor.top
     assert isinstance(frame, Frame)
     if fact.is_over:
-        moved = msgspec.structs.replace(frame, wait="", not_before=None, arrived=fact.output)
+        moved = replace(frame, wait="", not_before=None, arrived=fact.output)
     else:
-        moved = msgspec.structs.replace(frame, wait=fact.task_run_id, not_before=fact.due_at, child=fact.child)
+        moved = replace(frame, wait=fact.task_run_id, not_before=fact.due_at, child=fact.child)
     return Cursor((*cursor.frames[:-1], moved), cursor.task_runs, cursor.ctx)
 
 
@@ -244,10 +245,10 @@ def scratch_of(turn: Turn) -> dict[str, object]:
 def _turn_ended(cursor: Cursor, fact: IterationDone | IterationFailed) -> Cursor:
     turn = _turn(cursor.frames[-2])
     if isinstance(fact, IterationFailed):
-        moved = msgspec.structs.replace(turn, failure=fact.output, index=turn.index + 1)
+        moved = replace(turn, failure=fact.output, index=turn.index + 1)
     else:
         data = _appended(turn.data, fact.output.data)
-        moved = msgspec.structs.replace(turn, data=data, index=turn.index + 1, step=cursor.top.step)
+        moved = replace(turn, data=data, index=turn.index + 1, step=cursor.top.step)
     return Cursor((*cursor.frames[:-2], moved), cursor.task_runs, cursor.ctx)
 
 

@@ -240,7 +240,8 @@ def _loop_done(state: State, fact: e.LoopDone) -> Sequence[Pending]:
 def _task_started(state: State, fact: e.TaskStarted) -> Sequence[Pending]:
     holder = holder_at(state.runs[fact.step_run_id], fact.path)
     assert holder.cursor is not None
-    _move(holder, fact.path, cursors.task_started(holder.cursor, fact))
+    cursor = cursors.task_started(holder.cursor, fact)
+    holder.cursor = cursor if fact.path else _outside_loop(cursor)
     return ()
 
 
@@ -249,23 +250,24 @@ def _task_done(program: Program, state: State, fact: e.TaskDone) -> Sequence[Pen
     holder = holder_at(run, fact.path)
     assert holder.cursor is not None
     kind = kind_of(program, run.step, holder.cursor, fact)
-    _move(holder, fact.path, cursors.task_done(holder.cursor, fact, program.playbook.dialect, kind))
+    cursor = cursors.task_done(holder.cursor, fact, program.playbook.dialect, kind)
+    holder.cursor = cursor if fact.path else _outside_loop(cursor)
     return ()
+
+
+def _outside_loop(cursor: cursors.Cursor) -> cursors.Cursor:
+    """Outside a loop ctx holds what the pipeline wrote, and perhaps what others wrote since."""
+    return cursors.Cursor(cursor.frames, cursor.task_runs) if cursor.ctx else cursor
 
 
 def _task_waiting(state: State, fact: e.TaskWaiting) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
     holder = holder_at(run, fact.path)
     assert holder.cursor is not None
-    _move(holder, fact.path, cursors.task_waiting(holder.cursor, fact))
+    holder.cursor = cursors.task_waiting(holder.cursor, fact)
     holder.is_parked = not fact.is_over
     state.children += fact.child is not None
     return (Tend(run.id, ()),) if fact.path and holder.is_parked else ()
-
-
-def _move(holder: StepRun | Iteration, path: e.Path, cursor: cursors.Cursor) -> None:
-    """Outside a loop ctx holds what the pipeline wrote, and perhaps what others wrote since."""
-    holder.cursor = cursor if path or not cursor.ctx else cursors.Cursor(cursor.frames, cursor.task_runs)
 
 
 def holder_at(run: StepRun, path: e.Path) -> StepRun | Iteration:

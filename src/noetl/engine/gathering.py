@@ -175,11 +175,13 @@ def _join(left: Gathered, right: Gathered, reducers: Mapping[str, Reducer]) -> N
         left.data.extend(right.data)
     if right.clash is not None:
         left.clash = _earlier(left.clash, right.clash)
-    for path, write in right.writes.items():
-        _write(left, path, write)
-    for path, value in right.reduced.items():
+    if right.writes:
+        for path, write in right.writes.items():
+            _write(left, path, write)
+    if right.reduced:
         known = left.reduced
-        known[path] = combine(reducers[path], known[path], value) if path in known else value
+        for path, value in right.reduced.items():
+            known[path] = combine(reducers[path], known[path], value) if path in known else value
 
 
 def _write(part: Gathered, path: str, write: Write) -> None:
