@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.engine.binding import BindingFailed, Places, binder, guard
+from noetl.engine.binding import SHOWN_MAX, BindingFailed, Places, binder, guard, shown
 from noetl.playbook.diagnostics import Span
 
 PLACES = Places("file.yaml", {"a/b": Span(3, 7, 3, 9), "a": Span(2, 1, 9, 9)})
@@ -49,6 +49,12 @@ def test_a_long_expression_is_cut_in_the_message() -> None:
         binder("{{ x.y }}" + " and more" * 100, "z", Places())({"x": {}})
     assert len(caught.value.error.message) < 400
     assert caught.value.error.message.endswith("…`")
+
+
+def test_what_a_message_shows_is_one_line_and_not_long() -> None:
+    assert shown("a\n  b") == "a b"
+    assert shown("x" * SHOWN_MAX) == "x" * SHOWN_MAX
+    assert shown("x" * (SHOWN_MAX + 1)) == "x" * SHOWN_MAX + "…"
 
 
 def test_a_guard_is_a_constant_or_one_expression() -> None:

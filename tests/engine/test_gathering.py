@@ -36,6 +36,25 @@ def test_intervals_that_touch_become_one_and_their_data_stays_in_index_order() -
     assert found.gaps(8) == [2, 6, 7]
 
 
+def test_what_comes_before_the_first_interval_is_a_gap_too() -> None:
+    found = Intervals()
+    found.add(1, part_of(1, [1], {}, {}, {}), {})
+    assert found.gaps(3) == [0, 2]
+    assert found.first_gap(0) == 0
+
+
+def test_data_that_is_let_go_is_gone_from_every_interval() -> None:
+    found = Intervals()
+    for index in (0, 2):
+        found.add(index, part_of(index, [index], {}, {}, {}), {})
+    found.drop_data()
+    assert [part.data for part in found.parts] == [None, None]
+
+
+def test_the_keys_around_a_written_one_are_known() -> None:
+    assert part_of(0, [], {"a.b.c": 1}, {}, {}).inner == {"a": True, "a.b": True}
+
+
 def test_nothing_gathered_is_an_empty_whole() -> None:
     assert Intervals().whole.data == []
 

@@ -26,9 +26,13 @@ workbook:
     tool:
       - {{ name: c, kind: python, code: x, set: {{ ctx.k: "{{{{ C }}}}" }} }}
       - {{ name: again, kind: workbook, task: block }}
+      - {{ name: deeper, kind: workbook, task: deep }}
+  deep:
+    tool: {{ name: d, kind: python, code: x }}
 """
 
 ONE, TWO, BLOCK = "workflow/one", "workflow/two", "workbook/block"
+INSIDE = {(BLOCK, "c"), (BLOCK, "again"), (BLOCK, "deeper"), ("workbook/deep", "d")}
 
 
 def kept(before: str = "", **reads: str) -> Kept:
@@ -63,7 +67,7 @@ def test_a_task_whose_reference_is_read_is_kept(place: str, read: str, tasks: se
 def test_of_a_step_every_task_may_be_the_last_and_a_call_hands_on_its_block(place: str, read: str) -> None:
     found = kept(**{place: read})
     assert found.steps == {"one"}
-    assert found.tasks == {(ONE, "a"), (ONE, "b"), (BLOCK, "c"), (BLOCK, "again")}
+    assert found.tasks == {(ONE, "a"), (ONE, "b"), *INSIDE}
 
 
 def test_a_rule_before_reads_the_reference_of_whatever_came_before() -> None:

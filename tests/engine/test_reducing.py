@@ -135,6 +135,11 @@ def test_a_sum_does_not_depend_on_how_its_values_are_grouped(numbers: list[float
         )
 
 
+def test_a_sum_of_fractions_is_kept_in_few_parts() -> None:
+    assert combined(Reducer.SUM, [0.5] * 1_000) == [500.0]
+    assert combined(Reducer.SUM, [1e16, 1.0, 0.5]) == [-0.5, 1e16 + 2]
+
+
 def test_a_sum_of_fractions_is_exact_in_every_order() -> None:
     numbers = [1e16, 1.0, -1e16, 1e-3]
     found = {

@@ -34,6 +34,12 @@ def test_data_may_hold_the_mark_however_it_is_escaped(key: str) -> None:
     assert decode_value(encode_value({key: "ref"})) == {key: "ref"}
 
 
+def test_only_the_mark_is_escaped() -> None:
+    value = {"noetl": 1, "x$noetl": 2, "$noetl": 3}
+    assert encode_value(value) == b'{"noetl":1,"x$noetl":2,"$$noetl":3}'
+    assert decode_value(encode_value(value)) == value
+
+
 @pytest.mark.parametrize(
     ("text", "value"),
     [

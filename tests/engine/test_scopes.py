@@ -91,6 +91,11 @@ def test_a_path_does_not_lead_through_what_is_no_mapping(inside: object, message
         setter({"ctx.a.b.c": 1}, "p", Places())({"ctx": {"a": inside}})
 
 
+def test_the_first_key_of_a_path_must_be_a_mapping_too() -> None:
+    with pytest.raises(BindingFailed, match=r"`ctx\.a` is int and no mapping"):
+        setter({"ctx.a.b": 1}, "p", Places())({"ctx": {"a": 5}})
+
+
 def test_a_mapping_kept_elsewhere_takes_new_values_of_its_own_keys() -> None:
     assert setter({"ctx.a.b.c": 1}, "p", Places())({"ctx": {"a": {"b": MAPPING}}}).ctx == {"a.b.c": 1}
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from noetl.engine import events as e
 from noetl.engine.output import Output, failed
 from tests.engine.driver import Driver, fails
 from tests.engine.logs import only
@@ -189,3 +190,14 @@ def test_every_field_of_an_output_can_be_read_whether_it_applies_or_not() -> Non
         "meta": [1, "s#1.a/1", None],
         "event": [None, None],
     }
+
+
+def test_a_retry_without_a_delay_is_due_at_no_time() -> None:
+    policy = (
+        "{ policy: { rules: [ { when: '{{ not output.data }}', then: { do: retry, attempts: 2, delay: DELAY } } ] } }"
+    )
+    text = pipeline(f"- {{ name: a, kind: python, code: x, spec: {policy} }}")
+    for delay, due_at in (("0", None), ("2", 2.0)):
+        driver = run(text.replace("DELAY", delay), a=[Output(), Output(data=1)])
+        done = [fact for fact in driver.facts if isinstance(fact, e.TaskDone)]
+        assert [fact.due_at for fact in done] == [due_at, None]

@@ -279,3 +279,51 @@ def test_the_author_may_want_less_inline_but_not_more_than_an_event_holds(spec: 
 
 def test_an_error_output_without_data_is_small() -> None:
     assert fit(e.StepFailed("a#1", failed("connect", "no"))).blobs == ()
+
+
+def test_what_fits_is_left_as_it_is_up_to_the_last_byte() -> None:
+    def fact(size: int) -> e.StepFailed:
+        return e.StepFailed("s#1", failed("exception", "x" * size))
+
+    room = PAYLOAD_BYTES_MIN - len(encode_value(fact(0)))
+    assert room > TEXT_CHARS_MAX
+    assert fit(fact(room), PAYLOAD_BYTES_MIN).fact == fact(room)
+    assert fit(fact(room + 1), PAYLOAD_BYTES_MIN).fact != fact(room + 1)
+
+
+def test_what_fits_after_storing_is_not_stored_whole_up_to_the_last_byte() -> None:
+    def fitted(size: int) -> Fitted:
+        path = "p" * size  # never stored elsewhere
+        return fit(e.CtxPatched({"a": "x" * 5_000}, e.PatchOrigin(path)), PAYLOAD_BYTES_MIN)
+
+    room = PAYLOAD_BYTES_MIN - len(fitted(0).payload)
+    assert [len(fitted(size).blobs) for size in (room, room + 1)] == [1, 2]
+
+
+@pytest.mark.parametrize(("size", "is_stored"), [(98, False), (99, True)])
+def test_data_is_stored_only_past_the_limit(size: int, is_stored: bool) -> None:
+    found = store(Output(data="x" * size), limit_bytes=100, always=False)
+    assert bool(found.blobs) is is_stored
+
+
+@pytest.mark.parametrize(("size", "blobs"), [(1_022, 1), (1_021, 1)])
+def test_values_of_just_the_least_size_are_stored_one_by_one(size: int, blobs: int) -> None:
+    patch = {f"k{number}": "x" * size for number in range(4)}
+    found = fit(e.CtxPatched(patch, e.PatchOrigin("p")), PAYLOAD_BYTES_MIN)
+    assert len(found.blobs) == blobs
+    assert isinstance(found.fact, e.CtxPatched)
+    stored = [value for value in found.fact.patch.values() if isinstance(value, External)]
+    assert len(stored) == (1 if size == 1_022 else 0)
+
+
+def test_what_stands_for_stored_data_is_not_taken_apart() -> None:
+    fact = e.CtxPatched({"a": External(Reference("blob", {}), {"t": "x" * 5_000})}, e.PatchOrigin("p"))
+    assert fit(fact, PAYLOAD_BYTES_MIN).fact == fact
+
+
+def test_texts_that_are_no_messages_are_not_cut() -> None:
+    path = "p" * (TEXT_CHARS_MAX + 500)
+    fact = fit(e.ExecutionRequested(path, "digest", workload={"a": "x" * 5_000}), PAYLOAD_BYTES_MIN).fact
+    assert isinstance(fact, e.ExecutionRequested)
+    assert fact.path == path
+    assert fact.workload != {"a": "x" * 5_000}

@@ -13,8 +13,8 @@ Scope = Mapping[str, object]
 Evaluate = Callable[[Scope], object]
 Test = Callable[[Scope], bool]
 
-EXPRESSION_SHOWN_MAX = 200
-"""How much of an expression a message shows."""
+SHOWN_MAX = 200
+"""How many characters of an expression or a value a message shows."""
 
 
 class BindingFailed(Exception):
@@ -36,9 +36,8 @@ class Places:
         self.spans = spans or {}
 
     def fail(self, error: TemplateError, text: str, path: str) -> NoReturn:
-        shown = " ".join(text.split())
-        shown = shown if len(shown) <= EXPRESSION_SHOWN_MAX else f"{shown[:EXPRESSION_SHOWN_MAX]}…"
-        failure = self.refusal(error.kind, f"{error.message}, in `{shown}`", path, expression=text)
+        message = f"{error.message}, in `{shown(text)}`"
+        failure = self.refusal(error.kind, message, path, expression=text)
         raise BindingFailed(failure) from error
 
     def refusal(self, kind: str, message: str, path: str, *, expression: str | None = None) -> Error:
@@ -59,6 +58,12 @@ class Places:
         while path and path not in self.spans:
             path = path.rpartition("/")[0]
         return self.spans.get(path)
+
+
+def shown(text: str) -> str:
+    """A text on one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN_MAX else f"{line[:SHOWN_MAX]}…"
 
 
 def binder(value: object, path: str, places: Places) -> Evaluate:

@@ -50,17 +50,18 @@ def _last_tasks(playbook: Playbook, steps: set[str]) -> set[tuple[str, str]]:
             found |= {(f"workflow/{step.name}", task.name) for task in step.tool}
     pending = [task for step in playbook.workflow if step.name in steps for task in step.tool]
     while pending:
-        block = _called(playbook, pending.pop())
-        for task in block.tool if block is not None else ():
-            key = (f"workbook/{block.name if block is not None else ''}", task.name)
+        for key, task in _called(playbook, pending.pop()):
             if key not in found:
                 found.add(key)
                 pending.append(task)
     return found
 
 
-def _called(playbook: Playbook, task: Task) -> Block | None:
-    return playbook.workbook.get(str(task.fields.get("task"))) if task.kind == "workbook" else None
+def _called(playbook: Playbook, task: Task) -> Iterator[tuple[tuple[str, str], Task]]:
+    """The tasks of the block that a task calls. Only a `workbook` task has a `task`."""
+    block = playbook.workbook.get(str(task.fields.get("task")))
+    if block is not None:
+        yield from (((f"workbook/{block.name}", each.name), each) for each in block.tool)
 
 
 def _refs(*parts: object) -> set[str]:

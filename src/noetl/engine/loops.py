@@ -6,7 +6,7 @@ from itertools import islice
 
 import msgspec
 
-from noetl.engine.binding import BindingFailed, Scope
+from noetl.engine.binding import BindingFailed, Scope, shown
 from noetl.engine.cursor import iteration_scope
 from noetl.engine.ending import children_of, stopped
 from noetl.engine.events import (
@@ -173,7 +173,7 @@ def _in_flight(program: Program, level: ReadyLevel, scope: Scope) -> int:
     value = level.max_in_flight(scope)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return value
-    message = f"`max_in_flight` must be a whole number of at least 1, not {value!r}"
+    message = f"`max_in_flight` must be a whole number of at least 1, not {shown(repr(value))}"
     raise BindingFailed(program.places.refusal("template", message, f"{level.path}/max_in_flight"))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from noetl.engine.binding import BindingFailed
+from noetl.engine.binding import BindingFailed, shown
 from noetl.engine.calls import call_of, iteration_end, settle_call, turn_facts, turn_output
 from noetl.engine.cursor import Cursor, Frame, Turn, WorkerFact, apply, frame_of, is_over
 from noetl.engine.events import Child, Patch, TaskDone, TaskStarted, TaskWaiting, Values
@@ -127,7 +127,7 @@ def call_child(program: Program, execution_id: str, work: Run, bound: Bound) -> 
     """The child execution that a `playbook` task waits for. Every run of the task has a child of its own."""
     path, version, returned = (bound.fields.get(name) for name in ("path", "version", "return_step"))
     if not isinstance(path, str) or not path:
-        message = f"`path` must name a playbook, and is {path!r}"
+        message = f"`path` must name a playbook, and is {shown(repr(path))}"
         return Output(status=Status.ERROR, error=program.places.refusal("input", message, f"{work.task.path}/path"))
     started = work.started
     child = Child(

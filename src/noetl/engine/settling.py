@@ -4,7 +4,7 @@ from typing import assert_never
 
 import msgspec
 
-from noetl.engine.binding import BindingFailed
+from noetl.engine.binding import BindingFailed, shown
 from noetl.engine.cursor import Frame
 from noetl.engine.events import Patch, TaskDone, Values
 from noetl.engine.output import Error, Output, Status
@@ -65,7 +65,7 @@ class _Settling(msgspec.Struct, frozen=True):
     def due_at(self, rule: ReadyRule) -> float | None:
         base = rule.delay(self.scope)
         if isinstance(base, bool) or not isinstance(base, int | float) or not base >= 0:
-            message = f"`delay` must be a number of seconds, not {base!r}"
+            message = f"`delay` must be a number of seconds, not {shown(repr(base))}"
             places = self.standing.program.places
             raise BindingFailed(places.refusal("template", message, f"{rule.path}/delay"))
         wait = delay_s(rule.then, float(base), self.frame.attempt, self.standing.draw)

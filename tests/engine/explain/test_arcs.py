@@ -71,16 +71,51 @@ def test_a_guard_that_raised_is_named() -> None:
     assert driver.state.status == "failed"
     found = arcs(driver, "start")
     assert found[1].verdict is Verdict.RAISED
-    assert "could not be decided: its guard `{{ output.data.page + [] > 1 }}` raised: " in found[1].text
+    assert driver.state.error is not None
+    assert [arc.error for arc in found] == [None, driver.state.error.message, None]
+    said = f"could not be decided: its guard `{{{{ output.data.page + [] > 1 }}}}` raised: {driver.state.error.message}"
+    assert said in found[1].text
     assert found[2].verdict is Verdict.UNDECIDED
     assert "was not decided: the guard of another arc raised" in found[2].text
 
 
-def test_an_error_that_names_no_arc_leaves_the_others_as_they_are() -> None:
+def test_a_step_whose_own_set_raised_decided_none_of_its_arcs() -> None:
+    text = routes("exclusive", FALSE, TRUE).replace(
+        "    next:", '    set: { ctx.x: "{{ output.data.page + [] }}" }\n    next:'
+    )
+    driver = Driver(text, lambda *_: Output(data={"page": 1})).run()
+    found = arcs(driver, "start")
+    assert [arc.verdict for arc in found] == [Verdict.UNDECIDED, Verdict.UNDECIDED]
+    assert [arc.error for arc in found] == [None, None]
+    assert "start#1 → s0 was not decided: the step's own `set` raised (event " in found[0].text
+
+
+def test_arguments_that_raised_are_named() -> None:
+    text = routes("exclusive", FALSE, ", args: { x: '{{ output.data.page + [] }}' }", NONE)
+    driver = Driver(text.replace("noetl.io/v2", "noetl.io/v10"), lambda *_: Output(data={"page": 1})).run()
+    found = arcs(driver, "start")
+    assert [arc.verdict for arc in found] == [Verdict.FALSE, Verdict.RAISED, Verdict.UNDECIDED]
+    assert "could not be decided: its `args` raised: " in found[1].text
+    assert "was not decided: the args of another arc raised" in found[2].text
+
+
+def test_an_error_that_names_no_place_is_laid_to_the_step() -> None:
     driver = Driver(routes("exclusive", FALSE, TRUE), Tool())
     trigger = e.Trigger("step.done", "start", "success", "start#1")
     for details in (None, {"path": "workflow/start/set"}):
         fact = e.NextEvaluated("start#1", "start", trigger, [False], (), Error("template", "no", details=details))
         events = stamp([fact], execution_id="x", after=0, timestamp=0.0, parent=None)
         found = list(explain_arcs(driver.program, events, "start"))
-        assert [arc.verdict for arc in found] == [Verdict.FALSE, Verdict.RAISED]
+        assert [arc.verdict for arc in found] == [Verdict.FALSE, Verdict.UNDECIDED]
+
+
+def test_a_guard_is_shown_as_it_is_written() -> None:
+    driver = Driver(routes("exclusive", ', when: \'{{ "A" == "B" }}\'', ", when: true", TRUE), Tool()).run()
+    found = arcs(driver, "start")
+    assert 'its guard `{{ "A" == "B" }}` was false' in found[0].text
+    assert "its guard `true` was true" in found[1].text
+
+
+def test_the_first_arc_can_beat_the_others() -> None:
+    driver = Driver(routes("exclusive", TRUE, NONE), Tool()).run()
+    assert arcs(driver, "start")[1].text.startswith(f"start#1 → s1 {BEATEN.replace('arc 2', 'arc 1')} (event ")

@@ -4,6 +4,7 @@ import pytest
 
 from noetl.engine import events as e
 from noetl.engine.commands import Report
+from noetl.engine.envelope import stamp
 from noetl.engine.explain import waits
 from noetl.engine.explain.waits import For, Wait, explain_waits
 from noetl.engine.output import Output, failed
@@ -103,3 +104,84 @@ def test_the_answers_are_bounded() -> None:
     driver.send(Report("each#1", started))
     assert len(found(driver)) == waits.WAITS_MAX
     assert texts(driver)[0] == "each#1 waits for 300 iterations that have not started; 1200 are in flight"
+
+
+TWO_TASKS = f"""{playbooks.HEAD}
+workflow:
+  - step: two
+    tool:
+      - {{ name: a, kind: python, code: x }}
+      - {{ name: b, kind: python, code: x }}
+"""
+
+
+def test_between_two_tasks_the_worker_has_it() -> None:
+    driver = Driver(TWO_TASKS).run(moves=1)
+    driver.events[-3:] = stamp(
+        [e.StepStarted("two#1", "w1"), *driver.facts[-2:]],
+        execution_id="x",
+        after=len(driver.events) - 3,
+        timestamp=EPOCH,
+        parent=None,
+    )
+    assert texts(driver) == ["two#1 waits for worker w1 to go on"]
+
+
+def test_what_was_woken_waits_for_any_worker() -> None:
+    driver = Driver(playbooks.PARENT, Tool(), playbooks={"other": playbooks.CHILD})
+    driver.send(Report("ask#1", [e.StepStarted("ask#1", "w1")]))
+    while not any(isinstance(fact, e.TaskWaiting) and fact.is_over for fact in driver.facts):
+        driver.step()
+    assert texts(driver) == ["ask#1 waits for a worker to take it"]
+
+
+SOME = f"""{playbooks.HEAD}
+workflow:
+  - step: each
+    spec: {{ policy: {{ failure: {{ mode: best_effort }} }} }}
+    loop: {{ in: [1, 2, 3, 4, 5, 6], iterator: item }}
+    tool: {{ kind: python, code: x, input: {{ item: "{{{{ iter.item }}}}" }} }}
+"""
+
+
+def test_iterations_that_have_ended_do_not_count_among_those_left() -> None:
+    driver = Driver(SOME, lambda _name, _fields, given: Output() if given["item"] != 2 else failed("exception", "no"))
+    while sum(isinstance(fact, e.IterationDone | e.IterationFailed) for fact in driver.facts) < 4:
+        driver.step()
+    assert texts(driver) == ["each#1 waits for 2 iterations that have not started; 0 are in flight"]
+    driver.step()
+    assert texts(driver)[0] == "each#1 waits for 1 iterations that have not started; 1 are in flight"
+
+
+MEETING = f"""{playbooks.HEAD}
+workflow:
+  - step: start
+    next: {{ spec: {{ mode: inclusive }}, arcs: [ {{ step: both }}, {{ step: shut }}, {{ step: apart }} ] }}
+  - step: shut
+    spec: &closed
+      policy:
+        admit:
+          rules: [ {{ when: "{{{{ ctx.go | default(false) }}}}", then: {{ allow: true }} }} ]
+          on_deny: wait
+    next: {{ arcs: [ {{ step: both }} ] }}
+  - step: apart
+    spec: *closed
+    tool: {{ kind: python, code: x }}
+  - step: both
+    spec: {{ join: all }}
+    tool: {{ kind: python, code: x }}
+  - step: busy
+    tool: {{ kind: python, code: x }}
+    set: {{ ctx.go: true }}
+"""
+
+
+def test_tokens_at_other_doors_may_still_come_to_a_join_where_a_way_leads_there() -> None:
+    text = MEETING.replace("{ step: apart } ]", "{ step: apart }, { step: busy } ]")
+    found_ = {wait.id: wait for wait in found(Driver(text))}
+    assert found_["both"] == Wait(For.JOIN, "both", tokens=1, may_come=("shut",))
+    assert found_["apart"] == Wait(For.ADMISSION, "apart", tokens=1)
+
+
+def test_a_timer_is_told_to_the_second() -> None:
+    assert Wait(For.TIMER, "a#1", until=0.0).text == "a#1 waits for a timer that is due at 1970-01-01T00:00:00+00:00"

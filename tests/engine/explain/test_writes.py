@@ -130,6 +130,10 @@ workbook:
             before: [ {{ else: {{ then: {{ do: skip, set: {{ ctx.skipped: skip }} }} }} }} ]
             rules: [ {{ else: {{ then: {{ do: continue }} }} }} ]
       - {{ name: plain, kind: noop, set: {{ ctx.plain: block }} }}
+      - {{ name: more, kind: workbook, task: rounds }}
+  rounds:
+    loop: {{ in: [1, 2], iterator: round }}
+    tool: {{ name: again, kind: noop, set: {{ ctx.round: same }} }}
 """
 
 
@@ -141,6 +145,7 @@ workbook:
         ("ctx.late", "workflow/each/tool/first/rules/0/set", "each#1[1].first/1"),
         ("ctx.skipped", "workbook/block/tool/inner/before/0/set", "each#1[1].second/1.inner/1"),
         ("ctx.plain", "workbook/block/tool/plain/set", "each#1[1].second/1.plain/1"),
+        ("ctx.round", "workbook/rounds/tool/again/set", "each#1[1].second/1.more/1[1].again/1"),
     ],
 )
 def test_in_a_loop_the_place_is_found_behind_the_merge(path: str, place: str, by: str) -> None:
@@ -171,5 +176,40 @@ def test_what_a_rerun_took_over_points_to_its_origin() -> None:
     found = write(driver, "ctx.total")
     assert found.value == 5
     assert found.origin is not None
-    assert found.text.endswith(f"taken over from: x, cut at event {found.origin.seq}")
+    assert found.text == (
+        f"ctx.total was last written by event {found.seq}: ctx.total = 5\n  place: the origin of this rerun\n"
+        f"  taken over from: x, cut at event {found.origin.seq}"
+    )
     assert explain_write(driver.program, driver.events, "ctx.nowhere") is None
+
+
+AGAIN = f"""{playbooks.HEAD}
+workflow:
+  - step: long
+    loop: {{ in: [1, 2, 3], iterator: item }}
+    tool: {{ kind: python, code: x, set: {{ ctx.last: "{{{{ iter.item }}}}", ctx.mine: 1 }} }}
+    next: {{ arcs: [ {{ step: short }} ] }}
+  - step: short
+    loop: {{ in: [8, 9], iterator: item, spec: {{ mode: parallel, policy: {{ reduce: {{ last: max }} }} }} }}
+    tool: {{ kind: python, code: x, set: {{ ctx.last: "{{{{ iter.item }}}}" }} }}
+    set: {{ ctx.mine: 2 }}
+    next: {{ arcs: [ {{ step: one }} ] }}
+  - step: one
+    tool: {{ kind: python, code: x, set: {{ ctx.mine: 3 }} }}
+    set: {{ ctx.mine: "{{{{ 2 * 2 }}}}" }}
+"""
+
+
+def test_writes_of_other_runs_to_the_same_key_are_not_mistaken_for_the_last() -> None:
+    driver = Driver(AGAIN, Tool()).run()
+    assert write(driver, "ctx.last").by == "short#1[1].short_task/1"
+    found = write(driver, "ctx.mine")
+    assert (found.place, found.by, found.expression) == ("workflow/one/set", "one#1", "{{ 2 * 2 }}")
+
+
+def test_a_value_is_shown_up_to_a_length() -> None:
+    def told(size: int) -> str:
+        return WriteExplained("ctx.a", "ctx.a", "x" * size, 1, "x/1", "p").text
+
+    assert told(80) == f"ctx.a was last written by event 1: ctx.a = {'x' * 80}\n  place: p"
+    assert f"ctx.a = {'x' * 80}…" in told(81)

@@ -147,11 +147,14 @@ def storing_changes_nothing(case: Case) -> None:
 
 
 def told(execution: Execution) -> object:
-    """What came of an execution, with its data. Where data is stored, its reference is known too: that may differ."""
+    """What came of an execution, with its data. References to it are only known where it is stored, and long messages
+    are cut where there is a limit, so these are left out.
+    """
     state = execution.state
     outputs = {step: each | {"ref": None} for step, each in state.outputs.items() if isinstance(each, dict)}
-    output = (state.output.status, state.output.data, state.output.error)
-    return hydrate((state.status, state.ctx, outputs, output, state.error), execution.store.fetch)
+    kinds = [error.kind if error is not None else None for error in (state.output.error, state.error)]
+    output = (state.output.status, state.output.data)
+    return hydrate((state.status, state.ctx, outputs, output, kinds), execution.store.fetch)
 
 
 def is_refused_data(world: World) -> bool:

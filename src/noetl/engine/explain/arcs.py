@@ -8,7 +8,6 @@ import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.envelope import Event
-from noetl.engine.output import Error
 from noetl.engine.program import Program
 from noetl.playbook.model import Arc, Guard, RouteMode
 
@@ -23,7 +22,10 @@ class Verdict(StrEnum):
 
 
 class ArcExplained(msgspec.Struct, frozen=True):
-    """One arc of one step run. `truth` is null where the guard was not evaluated; `winner` is the arc that beat it."""
+    """One arc of one step run. `truth` is null where the guard was not evaluated; `winner` is the arc that beat it.
+
+    Where a template raised, `raised` is what it belongs to: this arc's guard or args, or something else.
+    """
 
     step: str
     step_run_id: str
@@ -35,6 +37,7 @@ class ArcExplained(msgspec.Struct, frozen=True):
     truth: bool | None
     verdict: Verdict
     winner: int | None = None
+    raised: str | None = None
     error: str | None = None
 
     @property
@@ -52,18 +55,17 @@ def explain_arcs(
 
 
 def guard_words(guard: Guard) -> str:
-    if guard is None:
-        return "it has no `when`"
     return f"its guard `{guard}`" if isinstance(guard, str) else f"its guard `{str(guard).lower()}`"
 
 
 def _explained(program: Program, seq: int, fact: e.NextEvaluated) -> Iterator[ArcExplained]:
     router = program.steps[fact.step].step.next
-    failing = _failing(fact)
+    failing, raised = _failing(fact)
     winner = next((index for index, truth in enumerate(fact.arcs) if truth), None)
     for index, arc in enumerate(router.arcs):
         truth = fact.arcs[index] if index < len(fact.arcs) else None
         verdict = _verdict(fact, arc, index, truth, failing)
+        has_raised = verdict is Verdict.RAISED
         yield ArcExplained(
             fact.step,
             fact.step_run_id,
@@ -75,12 +77,13 @@ def _explained(program: Program, seq: int, fact: e.NextEvaluated) -> Iterator[Ar
             truth,
             verdict,
             winner if verdict is Verdict.BEATEN else None,
-            _message(fact.error) if verdict is Verdict.RAISED else None,
+            raised,
+            fact.error.message if fact.error is not None and has_raised else None,
         )
 
 
 def _verdict(fact: e.NextEvaluated, arc: Arc, index: int, truth: bool | None, failing: int | None) -> Verdict:
-    if failing is not None:
+    if fact.error is not None:
         return Verdict.RAISED if index == failing else Verdict.FALSE if truth is False else Verdict.UNDECIDED
     if truth:
         return Verdict.TAKEN
@@ -89,18 +92,16 @@ def _verdict(fact: e.NextEvaluated, arc: Arc, index: int, truth: bool | None, fa
     return Verdict.AFTER_FAILURE if arc.when is None and fact.trigger.name == "step.failed" else Verdict.FALSE
 
 
-def _failing(fact: e.NextEvaluated) -> int | None:
-    """The arc whose template raised; the error names its place, such as `workflow/fetch/next/1/when`."""
+def _failing(fact: e.NextEvaluated) -> tuple[int | None, str | None]:
+    """The arc whose template raised, and what of it; the error names the place: `workflow/fetch/next/1/when`."""
     if fact.error is None:
-        return None
+        return None, None
     details = fact.error.details
     path = str(details.get("path")) if isinstance(details, dict) else ""
-    number = path.removeprefix(f"workflow/{fact.step}/next/").partition("/")[0]
-    return int(number) if number.isdecimal() else len(fact.arcs)
-
-
-def _message(error: Error | None) -> str | None:
-    return error.message if error is not None else None
+    number, _, part = path.removeprefix(f"workflow/{fact.step}/next/").partition("/")
+    if not number.isdecimal():
+        return None, "the step's own `set`"
+    return int(number), "guard" if part == "when" else "args"
 
 
 def _reason(arc: ArcExplained) -> str:
@@ -117,8 +118,9 @@ def _reason(arc: ArcExplained) -> str:
         case Verdict.AFTER_FAILURE:
             return "was not taken: the step failed, and an arc without `when` is taken on success only"
         case Verdict.RAISED:
-            return f"could not be decided: {words} raised: {arc.error}"
+            return f"could not be decided: {words if arc.raised == 'guard' else 'its `args`'} raised: {arc.error}"
         case Verdict.UNDECIDED:
-            return "was not decided: the guard of another arc raised"
+            other = f"the {arc.raised} of another arc" if arc.raised in ("guard", "args") else arc.raised
+            return f"was not decided: {other} raised"
         case _:
             assert_never(arc.verdict)

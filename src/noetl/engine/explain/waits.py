@@ -15,7 +15,7 @@ from noetl.engine.evolve import fold
 from noetl.engine.incidents import Incident
 from noetl.engine.names import entity_id
 from noetl.engine.program import Program
-from noetl.engine.state import Iteration, LoopRun, State, StepRun
+from noetl.engine.state import LoopRun, State, StepRun
 from noetl.playbook.model import Join
 
 WAITS_MAX = 1_000
@@ -85,14 +85,29 @@ class _Watch:
     def __init__(self, events: Sequence[Event]) -> None:
         self.workers: dict[str, str] = {}
         self.started: dict[str, Event] = {}
+        self.woken: set[str] = set()
         for event in events:
             fact = event.payload
             if isinstance(fact, e.StepStarted):
                 self.workers[fact.step_run_id] = fact.worker
-            elif isinstance(fact, e.TaskStarted):
-                self.started[entity_id(fact.step_run_id, fact.path)] = event
-            elif isinstance(fact, e.TaskDone | e.IterationDone | e.IterationFailed):
-                self.started.pop(entity_id(fact.step_run_id, fact.path), None)
+            elif isinstance(fact, e.TaskStarted | e.TaskDone | e.TaskWaiting | e.IterationDone | e.IterationFailed):
+                self.see(entity_id(fact.step_run_id, fact.path), event, fact)
+
+    def see(
+        self,
+        id_: str,
+        event: Event,
+        fact: e.TaskStarted | e.TaskDone | e.TaskWaiting | e.IterationDone | e.IterationFailed,
+    ) -> None:
+        """A worker speaks of a pipeline, and so has it; or its wait is over, and any worker may take it."""
+        if isinstance(fact, e.TaskWaiting):
+            self.woken.add(id_)
+            return
+        self.woken.discard(id_)
+        if isinstance(fact, e.TaskStarted):
+            self.started[id_] = event
+        else:
+            self.started.pop(id_, None)
 
 
 def _waits(program: Program, state: State, watch: _Watch) -> Iterator[Wait]:
@@ -100,7 +115,7 @@ def _waits(program: Program, state: State, watch: _Watch) -> Iterator[Wait]:
         if run.loop is not None:
             yield from _of_loop(run, run.loop, watch)
         elif run.cursor is not None:
-            yield _of_pipeline(run.id, run, run.cursor, watch, watch.workers.get(run.id))
+            yield _of_pipeline(run.id, run.cursor, watch, watch.workers.get(run.id))
     yield from _at_doors(program, state)
 
 
@@ -113,20 +128,21 @@ def _of_loop(run: StepRun, loop: LoopRun, watch: _Watch) -> Iterator[Wait]:
             yield from _of_loop(run, iteration.loop, watch)
         elif iteration.cursor is not None:
             id_ = entity_id(run.id, (*loop.path, index))
-            yield _of_pipeline(id_, iteration, iteration.cursor, watch, watch.workers.get(run.id))
+            yield _of_pipeline(id_, iteration.cursor, watch, watch.workers.get(run.id))
 
 
-def _of_pipeline(id_: str, holder: StepRun | Iteration, cursor: Cursor, watch: _Watch, worker: str | None) -> Wait:
+def _of_pipeline(id_: str, cursor: Cursor, watch: _Watch, worker: str | None) -> Wait:
     frame = cursor.top
     task = watch.started.get(id_)
-    if isinstance(frame, Frame) and frame.child is not None:
+    if isinstance(frame, Frame) and frame.child is not None and frame.arrived is None:
         return Wait(For.CHILD, id_, child=frame.child.execution_id, task_run_id=_task_run(task))
     if isinstance(frame, Frame) and frame.not_before is not None:
         return Wait(For.TIMER, id_, until=frame.not_before)
+    if id_ in watch.woken:
+        return Wait(For.WORKER, id_)
     if task is not None:
         return Wait(For.TASK, id_, worker, _task_run(task), task.timestamp)
-    is_taken = worker is not None and not holder.is_parked
-    return Wait(For.WORKER, id_, worker if is_taken else None)
+    return Wait(For.WORKER, id_, worker)
 
 
 def _task_run(task: Event | None) -> str | None:

@@ -72,7 +72,7 @@ def _written(
     place, by = source.path, source.task_run_id
     if by is None and source.step_run_id is not None:
         by = entity_id(source.step_run_id, source.iteration)
-    merged = _task_fact(events, event.seq, source, key) if place.endswith("/loop") else None
+    merged = _task_fact(events, source, key) if place.endswith("/loop") else None
     if merged is not None:
         place, by = _place(program, events, merged, key), merged.task_run_id
     return WriteExplained(
@@ -124,10 +124,10 @@ def _find(tasks: Sequence[Task], name: str) -> Task:
     return next(task for task in tasks if task.name == name)
 
 
-def _task_fact(events: Sequence[Event], seq: int, source: e.PatchOrigin, key: str) -> _TaskFact | None:
+def _task_fact(events: Sequence[Event], source: e.PatchOrigin, key: str) -> _TaskFact | None:
     """The task's fact that carried the write; of a parallel loop that of the last index, since they merge in order."""
     found: _TaskFact | None = None
-    for event in events[: seq - events[0].seq]:
+    for event in events:
         fact = event.payload
         if isinstance(fact, e.TaskStarted | e.TaskDone) and key in fact.patch.ctx and _is_of(fact, source):
             found = fact if found is None or fact.path >= found.path else found
