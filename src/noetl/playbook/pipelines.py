@@ -116,7 +116,7 @@ class PipelineReader:
             auth=self._auth(node, place),
             spec=self.knobs(spec, place.at("spec")),
             policy=self._policy(mapping(spec, "policy"), place),
-            set=self.reader.assignments(node.get("set"), Site.TASK_SET, place.at("set")),
+            set=self.assigned(node, Site.TASK_SET, place.at("set")),
         )
         return self.reader.made_from(node, task)
 
@@ -214,7 +214,7 @@ class PipelineReader:
         return self.reader.made_from(node, then) if text(node, "do") == directive else None
 
     def assigned(self, node: Mapping, site: Site, place: Place) -> dict[str, object]:
-        """What a rule or a step writes with `set`, and with v10's words for it."""
+        """What a rule, a task or a step writes with `set`, and with v10's words for it."""
         return (
             self.reader.assignments(node.get("set_iter"), site, place, scope="iter")
             | self.reader.assignments(node.get("set_ctx"), site, place, scope="ctx")

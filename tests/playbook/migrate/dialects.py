@@ -73,20 +73,23 @@ class _Ager:
         for word in ("set", "input"):
             if word in older:
                 older[word] = self.templates(older[word])
-        older = self._step_set(older)
+        older = self._older_set(older)
         if isinstance(older.get("next"), dict):
             older["next"] = self.router(_dict(older["next"]))
         return self.oldest_step(older) if self.age is Age.OLDEST else older
 
-    def _step_set(self, found: Data) -> Data:
-        """`set_ctx` for some of what the step writes to `ctx`."""
-        written = _flat(_dict(found.get("set", {})))
-        moved = [target for target in written if target.startswith("ctx.") and happens(self.choices, 3)]
-        if not moved:
-            return found
-        left = {target: value for target, value in written.items() if target not in moved}
-        older = {key: value for key, value in found.items() if key != "set"} | ({"set": left} if left else {})
-        return older | {"set_ctx": {target.removeprefix("ctx."): written[target] for target in moved}}
+    def _older_set(self, found: Data) -> Data:
+        """`set_ctx`, `set_iter` or `set_vars` for some of what a step or a task writes."""
+        words = {"ctx": "set_ctx", "iter": "set_iter"} | ({"step": "set_vars"} if self.age is Age.OLDEST else {})
+        older = {key: value for key, value in found.items() if key != "set"}
+        left: Data = {}
+        for target, value in _flat(_dict(found.get("set", {}))).items():
+            scope, _, path = target.partition(".")
+            if scope in words and happens(self.choices, 3):
+                older[words[scope]] = _dict(older.get(words[scope], {})) | {path: value}
+            else:
+                left[target] = value
+        return older | ({"set": left} if left else {})
 
     def oldest_step(self, found: Data) -> Data:
         older = self._admission(found)
@@ -146,7 +149,7 @@ class _Ager:
         older = self.renamed(found, "input", "args")
         kind = str(found["kind"])
         if "set" in older:
-            older["set"] = self.results(self.templates(older["set"]), kind)
+            older = self._older_set(older | {"set": self.results(self.templates(older["set"]), kind)})
         spec = _dict(older.get("spec", {}))
         policy = spec.get("policy")
         if not isinstance(policy, dict):

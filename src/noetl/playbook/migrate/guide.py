@@ -3,6 +3,7 @@
 from bisect import bisect_right
 
 from noetl.playbook.document import Document
+from noetl.playbook.grammar.policies import THEN
 from noetl.playbook.migrate.blocks import column, line_end, line_start, moved_lines
 from noetl.playbook.migrate.compose import entry_end
 from noetl.playbook.migrate.migration import NOT_MIGRATED, migrate
@@ -14,13 +15,16 @@ from noetl.playbook.structure import OldWord
 
 LINES_MAX = 16
 
+WRITES = "NOE705"
+"""On a rule it stands in `spec`, on a step or a task beside what it becomes."""
+
 # The key under which each word's successor stands, on the task if it stood there, else on the step or the root.
 SUCCESSORS = {
     "NOE701": ("spec", "next"),
     "NOE702": ("spec",),
     "NOE703": ("next",),
     "NOE704": ("next",),
-    "NOE705": ("spec",),
+    WRITES: ("spec",),
     "NOE706": ("input", "workload"),
     "NOE707": ("next",),
     "NOE708": ("tool",),
@@ -57,7 +61,7 @@ class Guide:
     def _successor(self, finding: OldWord) -> Entry | None:
         at = finding.key.start if finding.key is not None else finding.value.start
         for holder in self._holders(at):
-            for key in (STEP_SUCCESSORS if holder.get("step") is not None else SUCCESSORS).get(finding.code, ()):
+            for key in _successors(finding, holder):
                 entry = holder.entry(key)
                 if entry is not None:
                     return entry
@@ -80,3 +84,9 @@ class Guide:
         is_own_line = not text[line_start(text, start) : start].strip()
         shown = [line.rstrip() for line in lines] if is_own_line else [first]
         return shown if len(shown) <= LINES_MAX else [*shown[: LINES_MAX - 1], "…"]
+
+
+def _successors(finding: OldWord, holder: Mapping) -> tuple[str, ...]:
+    if finding.code == WRITES and finding.shape is not THEN:
+        return ("set",)
+    return (STEP_SUCCESSORS if holder.get("step") is not None else SUCCESSORS).get(finding.code, ())

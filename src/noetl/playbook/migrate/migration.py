@@ -35,6 +35,7 @@ ROUNDS_MAX = 100
 TRIALS_MAX = 100
 NOT_MIGRATED = "not migrated: "
 BESIDE_REFUSED = "`{word}` stands beside or inside something that could not be migrated"
+VERSION_STAYS = "`apiVersion` stays as long as what is told below is left"
 UNREADABLE = "the text could not be read any more; write aliases and anchors out first"
 OLDER_RULES = "NOE7"
 """Codes of the rules that speak of words older than v10 begin like this."""
@@ -245,6 +246,7 @@ class Run:
             if told.within(found.code, self.history.original(key.span), self.history.original(end)) is None:
                 reason = BESIDE_REFUSED.format(word=found.key.text if found.key is not None else "")
                 self.refuse([Rewrite(found.code, key.span, UNTOLD)], reason)
+        self.refuse(list(rewrite_api_version(self.document)), VERSION_STAYS)
 
     def snapshot(self) -> Snapshot:
         return self.history.copy(), self.document, len(self.applied)

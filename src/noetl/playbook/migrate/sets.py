@@ -19,7 +19,7 @@ from noetl.playbook.migrate.blocks import (
 from noetl.playbook.migrate.compose import comments, cut_entry, entry_end
 from noetl.playbook.migrate.evals import REFUSED_WORDS
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, prefix_key, rename_key
-from noetl.playbook.migrate.walk import steps, thens
+from noetl.playbook.migrate.walk import steps, tasks, thens
 from noetl.playbook.source.nodes import Entry, Mapping, Style
 
 SCOPES = {"set_iter": "iter", "set_ctx": "ctx", "set_vars": "step"}
@@ -29,36 +29,43 @@ OLDER_WORDS = frozenset(("set_vars", *REFUSED_WORDS))
 
 def rewrite_set_vars(document: Document) -> Iterator[Rewrite]:
     """Where `set_vars` stands, or a word that cannot be translated."""
-    for then in thens(document.root):
-        refused = [entry for entry in then.entries if entry.key.text in REFUSED_WORDS]
+    for holder in holders(document.root):
+        refused = [entry for entry in holder.entries if entry.key.text in REFUSED_WORDS]
         for entry in refused:
             what = f"translated `{entry.key.text}`"
             yield Rewrite(OLDER, entry.key.span, what, reason=REFUSED_WORDS[entry.key.text])
-        if then.get("set_vars") is not None and not refused:
-            yield from _rewrites(document.source.text, then)
+        if holder.get("set_vars") is not None and not refused:
+            yield from _rewrites(document.source.text, holder)
 
 
 def rewrite_sets(document: Document) -> Iterator[Rewrite]:
-    for holder in (*thens(document.root), *steps(document.root)):
+    for holder in holders(document.root):
         if not OLDER_WORDS & holder.keys():
             yield from _rewrites(document.source.text, holder)
 
 
-def _rewrites(text: str, then: Mapping) -> Iterator[Rewrite]:
+def holders(root: Mapping) -> Iterator[Mapping]:
+    """Whatever may write values: rules, tasks and steps."""
+    yield from thens(root)
+    yield from (task.body for task in tasks(root))
+    yield from steps(root)
+
+
+def _rewrites(text: str, holder: Mapping) -> Iterator[Rewrite]:
     """One rewrite, told once for each old word."""
-    old = [entry for entry in then.entries if entry.key.text in SCOPES]
+    old = [entry for entry in holder.entries if entry.key.text in SCOPES]
     for entry in old:
         code = OLDER if entry.key.text == "set_vars" else V10
         what = f"wrote `{entry.key.text}` as `set` with `{SCOPES[entry.key.text]}.` before its keys"
-        yield attempt(code, entry.key.span, what, _one_set, text, then, old)
+        yield attempt(code, entry.key.span, what, _one_set, text, holder, old)
 
 
-def _one_set(text: str, then: Mapping, old: Sequence[Entry]) -> list[Edit]:
-    parts = [entry for entry in then.entries if entry in old or entry.key.text == "set"]
+def _one_set(text: str, holder: Mapping, old: Sequence[Entry]) -> list[Edit]:
+    parts = [entry for entry in holder.entries if entry in old or entry.key.text == "set"]
     _check(parts)
     if len(parts) == 1:
         return [rename_key(parts[0], "set"), *_scoped(parts[0])]
-    return _merged_flow(text, then, parts) if then.flow else _merged_lines(text, then, parts)
+    return _merged_flow(text, holder, parts) if holder.flow else _merged_lines(text, holder, parts)
 
 
 def _check(parts: Sequence[Entry]) -> None:
@@ -92,16 +99,16 @@ def _entry_text(text: str, part: Entry, entry: Entry) -> str:
     return text[entry.key.start : at] + _prefix(part) + text[at : entry.end].rstrip("\r\n")
 
 
-def _merged_flow(text: str, then: Mapping, parts: Sequence[Entry]) -> list[Edit]:
+def _merged_flow(text: str, holder: Mapping, parts: Sequence[Entry]) -> list[Edit]:
     first, *rest = parts
     written = [_entry_text(text, part, entry) for part in parts for entry in _entries(text, part)]
-    taken = [_cut_behind(text, then, part) for part in rest]
+    taken = [_cut_behind(text, holder, part) for part in rest]
     return [Edit(first.key.start, first.end, f"set: {{ {', '.join(written)} }}"), *taken]
 
 
-def _cut_behind(text: str, then: Mapping, part: Entry) -> Edit:
+def _cut_behind(text: str, holder: Mapping, part: Entry) -> Edit:
     """Takes an entry out together with the comma before it; it is never the first of its mapping."""
-    before = then.entries[then.entries.index(part) - 1]
+    before = holder.entries[holder.entries.index(part) - 1]
     if "#" in text[before.end : part.key.start]:
         raise Untranslatable("it shares a bracket with a comment; move the comment first")
     return Edit(before.end, part.end, "")
@@ -114,7 +121,7 @@ def _entries(text: str, part: Entry) -> tuple[Entry, ...]:
     return part.value.entries
 
 
-def _merged_lines(text: str, then: Mapping, parts: Sequence[Entry]) -> list[Edit]:
+def _merged_lines(text: str, holder: Mapping, parts: Sequence[Entry]) -> list[Edit]:
     first, *rest = parts
     margin = column(text, first.key.start)
     lines = [f"set:{rest_of_key(text, first)}"]
@@ -122,7 +129,7 @@ def _merged_lines(text: str, then: Mapping, parts: Sequence[Entry]) -> list[Edit
         lines.extend(_lines(text, part, margin + INDENT, is_first=part is first))
     return [
         Edit(first.key.start, entry_end(text, first), newline(text).join(lines)),
-        *(cut_entry(text, part, then) for part in rest),
+        *(cut_entry(text, part, holder) for part in rest),
     ]
 
 

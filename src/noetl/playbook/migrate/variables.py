@@ -11,6 +11,7 @@ from noetl.playbook.migrate.blocks import is_inline
 from noetl.playbook.migrate.endings import Scene
 from noetl.playbook.migrate.merging import listed, merge_entry
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, rename_key
+from noetl.playbook.migrate.sets import holders
 from noetl.playbook.migrate.templates import in_scalar, owner_of
 from noetl.playbook.migrate.walk import scalars, steps, tasks, tasks_of
 from noetl.playbook.reading import mapping
@@ -45,8 +46,10 @@ def rewrite_variables(document: Document) -> Iterator[Rewrite]:
 def _written(document: Document) -> set[str]:
     """The names that anything writes to `vars` while the playbook runs."""
     found = {use.target.removeprefix("step.") for use in document.notes.sets if use.target.startswith("step.")}
-    for step in document.root, *(task.body for task in tasks(document.root)):
-        found |= {entry.key.text for node in _written_in(step.get("eval")) for entry in node.entries}
+    for task in tasks(document.root):
+        found |= {entry.key.text for node in _written_in(task.body.get("eval")) for entry in node.entries}
+    for holder in holders(document.root):
+        found |= _keys(holder, "set_vars")
     return found
 
 
