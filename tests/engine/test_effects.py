@@ -106,6 +106,14 @@ def test_a_path_that_names_no_playbook_is_an_error_of_kind_input() -> None:
     assert "`path` must name a playbook, and is None" in driver.state.error.message
 
 
+def test_an_empty_path_names_no_playbook() -> None:
+    driver = run(
+        pipeline('- { name: call, kind: playbook, path: "{{ workload.none }}" }', head="workload: { none: '' }")
+    )
+    assert driver.state.error is not None
+    assert "`path` must name a playbook, and is ''" in driver.state.error.message
+
+
 def test_the_version_of_a_child_is_passed_on() -> None:
     driver = caller(CALL.replace("path: child", "path: child\n  version: 1.10"), c=1, d=2)
     child = next(fact for fact in driver.children["x.s#1.call/1"].facts if isinstance(fact, e.ExecutionRequested))

@@ -408,3 +408,20 @@ def test_a_loop_of_sugar_ends_in_failure_when_its_rounds_are_used_up() -> None:
     driver = Driver(text, answers).run()
     assert driver.state.status == "failed"
     assert len(answers.calls) == 3
+
+
+COUNTS = """
+- name: a
+  kind: python
+  code: x
+  spec:
+    policy:
+      before: [ { when: true, then: { do: continue, set: { ctx.entries: "{{ (ctx.entries | default(0)) + 1 }}" } } } ]
+      rules: [ { when: "{{ output.status == 'error' }}", then: { do: retry, attempts: 3, delay: 0 } } ]
+"""
+
+
+def test_rules_before_a_task_are_asked_once_a_visit() -> None:
+    driver = run(pipeline(COUNTS), a=[fails(), fails(), Output(data=7)])
+    assert driver.state.ctx == {"entries": 1}
+    assert driver.data == 7

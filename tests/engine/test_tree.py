@@ -103,7 +103,7 @@ def test_a_child_that_failed_says_why() -> None:
 
 def test_a_live_parent_waits_and_its_child_is_cancelled_with_it() -> None:
     driver = Driver(playbooks.PARENT, Tool(), playbooks={"other": playbooks.CHILD}).run(moves=1)
-    assert of(driver)[1:] == ["  ask#1 running", "    ask#1.child/1 waiting", "      x.ask#1.child/1 running"]
+    assert of(driver) == ["x running", "  ask#1 running", "    ask#1.child/1 waiting", "      x.ask#1.child/1 running"]
     driver.send(CancelExecution("enough"))
     assert [line.split()[1] for line in of(driver)] == ["cancelled"] * 4
 
@@ -217,10 +217,45 @@ def test_a_log_without_its_beginning_still_gives_a_tree() -> None:
 
 
 def test_times_are_those_of_the_events() -> None:
-    root = tree("x", Driver(playbooks.FAN, Tool()).run().events)
-    assert root.started_at is not None
-    assert root.ended_at is not None
-    assert root.started_at <= root.ended_at
+    facts: list[e.Fact] = [
+        e.ExecutionRequested("demo", "d"),
+        e.StepScheduled("a#1", "a"),
+        e.StepDone("a#1", Output()),
+        e.StepSkipped("b", ()),
+        e.WorkflowFinished("completed", Output()),
+    ]
+    one_by_one = [
+        stamp([fact], execution_id="x", after=at, timestamp=float(at), parent=None)[0] for at, fact in enumerate(facts)
+    ]
+    root = tree("x", one_by_one)
+    times = [(node.started_at, node.ended_at) for node in (root, *root.children)]
+    assert times == [(0.0, 4.0), (1.0, 2.0), (3.0, 3.0)]
+
+
+def test_what_failed_says_why() -> None:
+    driver = Driver(playbooks.FAN, lambda *_: failed("exception", "it broke")).run()
+    root = tree("x", driver.events)
+    assert root.error is not None
+    assert "it broke" in root.error
+    step = next(node for node in root.children if node.id == "left#1")
+    assert (step.status, step.error) == (State.FAILED, "it broke")
+
+
+def test_a_loop_runs_as_soon_as_its_collection_is_taken() -> None:
+    driver = Driver(playbooks.NESTED, Tool())
+    assert of(driver) == [
+        "x running",
+        "  cities#1 running 0+0/2",
+        "    cities#1[0] running 0+0/2",
+        "    cities#1[1] running 0+0/1",
+    ]
+
+
+def test_a_task_whose_wait_is_over_runs_again() -> None:
+    driver = Driver(playbooks.PARENT, Tool(), playbooks={"other": playbooks.CHILD})
+    while not any(isinstance(fact, e.TaskWaiting) and fact.is_over for fact in driver.facts):
+        driver.step()
+    assert of(driver)[-2:] == ["    ask#1.child/1 running", "      x.ask#1.child/1 done"]
 
 
 @pytest.mark.parametrize(
