@@ -3,7 +3,7 @@
 import re
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.source.failures import Failure
+from noetl.playbook.source.failures import LINE_CHARS_MAX, Failure
 from noetl.playbook.source.lines import Lines
 from noetl.playbook.source.nodes import SourceProblem
 
@@ -19,20 +19,20 @@ ODD_BLANKS = frozenset({*_NAMES, "\u1680", *map(chr, range(0x2000, 0x200B)), "\u
 
 _ODD = f"[{''.join(sorted(ODD_BLANKS))}]"
 _RUN = re.compile(rf"(?: |{_ODD})+")
-_INDENT = re.compile(rf"[ \t]*({_ODD})")
-_BEHIND_MARK = re.compile(rf"\s*(?:-\s+)*(?:-|[\w.-]+:)({_ODD})")
+_INDENT = re.compile(rf"[ \t]*+({_ODD})")
+_BEHIND_MARK = re.compile(rf"[ \t]*+(?:- +)*(?:-|[\w.-]+:)({_ODD})")
 
 
 def explain_odd_blank(failure: Failure) -> SourceProblem | None:
     """On the line that failed, or on the one above it, where such a blank made one text of a key and its value."""
     above = failure.before(failure.line)
     for line in (failure.line, above) if above is not None else (failure.line,):
-        content, start = failure.lines.line_text(line), failure.lines.start(line)
-        if (indent := _INDENT.match(content)) is not None:
-            return odd_indentation(failure.lines, start + indent.start(1))
-        if (behind := _BEHIND_MARK.match(content)) is not None:
-            mark = "dash" if content[behind.start(1) - 1] == "-" else "colon"
-            return _problem(failure.lines, start + behind.start(1), f"behind the {mark}")
+        start = failure.lines.start(line)
+        if (indent := _INDENT.match(failure.text, start, start + LINE_CHARS_MAX)) is not None:
+            return odd_indentation(failure.lines, indent.start(1))
+        if (behind := _BEHIND_MARK.match(failure.text, start, start + LINE_CHARS_MAX)) is not None:
+            mark = "dash" if failure.text[behind.start(1) - 1] == "-" else "colon"
+            return _problem(failure.lines, behind.start(1), f"behind the {mark}")
     return None
 
 
