@@ -10,7 +10,7 @@ import msgspec
 
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
-from noetl.engine.gathering import Clash, part_of
+from noetl.engine.gathering import Clash, Gathered, part_of
 from noetl.engine.output import NOTHING, Output
 from noetl.engine.pipeline import kind_of
 from noetl.engine.program import Program
@@ -306,13 +306,15 @@ def _iteration_done(program: Program, state: State, fact: e.IterationDone) -> Se
     if fact.call:
         return _block_iteration(program, run, fact)
     loop = loop_at(run, fact.path[:-1])
+    index = fact.path[-1]
     loop.succeeded += 1
     if loop.mode is _SEQUENTIAL:
         loop.step = fact.step
         loop.overlay = overlaid(loop.overlay, fact.ctx) if loop.level > 0 else {}
-    del loop.live[fact.path[-1]]
+    del loop.live[index]
+    reducers = program.steps[run.step].levels[loop.level].loop.reduce
     writes = fact.ctx if loop.mode is _PARALLEL else {}
-    _gather(program, run, loop, fact.path[-1], fact.output, writes, fact.reduced)
+    loop.ended.add(index, part_of(index, _inline(loop, fact.output), writes, fact.reduced, reducers), reducers)
     return (Tend(run.id, loop.path),)
 
 
@@ -322,11 +324,13 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
     if fact.call:
         return _block_iteration(program, run, fact)
     loop = loop_at(run, fact.path[:-1])
+    index = fact.path[-1]
     loop.failed += 1
-    ended = loop.live.pop(fact.path[-1])
+    ended = loop.live.pop(index)
     if loop.mode is _SEQUENTIAL:
         loop.step = _step_of(ended)
-    _gather(program, run, loop, fact.path[-1], NOTHING, {}, {}, _conflict_inside(fact))
+    reducers = program.steps[run.step].levels[loop.level].loop.reduce
+    loop.ended.add(index, Gathered(_inline(loop, NOTHING), clash=_clash_inside(fact)), reducers)
     if program.steps[run.step].is_best_effort:
         return (Tend(run.id, loop.path),)
     for depth in range(len(fact.path)):
@@ -335,10 +339,12 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
     return (Tend(run.id, loop.path), Tend(run.id, ())) if loop.path else (Tend(run.id, ()),)
 
 
-def _conflict_inside(fact: e.IterationFailed) -> str:
+def _clash_inside(fact: e.IterationFailed) -> Clash | None:
     """Why writes in a loop inside do not go together; the loops around tell at their end, whatever ended first."""
     error = fact.output.error
-    return error.message if fact.by_server and error is not None and error.kind == "ctx_conflict" else ""
+    if not fact.by_server or error is None or error.kind != "ctx_conflict":
+        return None
+    return Clash(fact.path[-1], "", message=error.message)
 
 
 def _step_of(iteration: Iteration) -> e.Values:
@@ -357,36 +363,18 @@ def _block_iteration(
     return ()
 
 
-def _gather(
-    program: Program,
-    run: StepRun,
-    loop: LoopRun,
-    index: int,
-    output: Output,
-    writes: e.Values,
-    reduced: e.Values,
-    conflict: str = "",
-) -> None:
-    reducers = program.steps[run.step].levels[loop.level].loop.reduce
-    data = [output.data] if _keeps_data(loop, output) else None
-    part = part_of(index, data, writes, reduced, reducers)
-    if conflict:
-        part.clash = Clash(index, "", message=conflict)
-    loop.ended.add(index, part, reducers)
-
-
-def _keeps_data(loop: LoopRun, output: Output) -> bool:
-    """Whether the loop still carries its iterations' data; past the bound it lets all of it go."""
+def _inline(loop: LoopRun, output: Output) -> list[object] | None:
+    """The data of an iteration as the loop carries it; past the bound the loop lets all of it go."""
     if loop.data_bytes > DATA_INLINE_BYTES_MAX:
-        return False
+        return None
     data = output.data
     loop.data_bytes += 5 if data is None else len(msgspec.json.encode(data)) + 1
     if data is None and output.ref is not None:
         loop.data_bytes = DATA_INLINE_BYTES_MAX + 1
     if loop.data_bytes <= DATA_INLINE_BYTES_MAX:
-        return True
+        return [data]
     loop.ended.drop_data()
-    return False
+    return None
 
 
 def _values(data: object) -> e.Values:
