@@ -41,9 +41,10 @@ def paths(root: ElementTree.Element) -> list[ElementTree.Element]:
     return [each for each in root.iter(f"{SVG}path") if each.get("class") == "line"]
 
 
-def test_a_drawing_has_a_size_and_shrinks_with_its_window() -> None:
+def test_a_drawing_has_a_size_and_shrinks_with_its_window_while_it_can_be_read() -> None:
     root = parsed(SAMPLES["chain"])
-    assert root.get("style") == "max-width:100%;height:auto"
+    assert root.get("width") == "188"
+    assert root.get("style") == "display:block;margin:0 auto;max-width:100%;min-width:113px;height:auto"
     assert (root.get("viewBox") or "").split()[2:] == [root.get("width"), root.get("height")]
 
 

@@ -22,7 +22,8 @@ BOX_MIN = 132.0
 LABEL_HEIGHT, LABEL_PADDING = 19.0, 7.0
 BADGE_HEIGHT = 16.0
 MARGIN = 28.0
-FITS = 'style="max-width:100%;height:auto"'  # a window that is too small shows all of it, smaller
+SCALE_MIN = 0.6
+"""A small window shows the whole drawing, smaller; below this scale nobody could read it, and it scrolls."""
 ENTRY_ROOM = 40.0
 
 
@@ -91,8 +92,9 @@ def _document(drawing: Sketch, grid: Grid, places: Places, paths: dict[int, Path
     size = f'width="{number_text(frame.width)}" height="{number_text(frame.height)}"'
     summary = _escaped(drawing.summary)
     lines = [(line, paths[number]) for number, line in enumerate(drawing.lines)]
+    looks = f'{size} {_fitting(frame)} role="img" aria-label="{summary}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {size} {FITS} role="img" aria-label="{summary}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" {looks}>',
         f"<title>{summary}</title>",
         f"<style>{STYLE}</style>",
         f"<defs>{_head('head')}{_head('head-failure')}</defs>",
@@ -106,6 +108,11 @@ def _document(drawing: Sketch, grid: Grid, places: Places, paths: dict[int, Path
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def _fitting(frame: _Frame) -> str:
+    narrowest = round(frame.width * SCALE_MIN)
+    return f'style="display:block;margin:0 auto;max-width:100%;min-width:{narrowest}px;height:auto"'
 
 
 def _frame(grid: Grid, places: Places, paths: dict[int, Path]) -> _Frame:
