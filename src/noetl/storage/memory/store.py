@@ -30,11 +30,9 @@ from noetl.ports import (
     Summary,
     Timer,
 )
+from noetl.storage.bounds import CHUNKS_MAX
 from noetl.storage.memory.agenda import Agenda
 from noetl.storage.memory.worktable import WorkTable
-
-CHUNKS_MAX = 10_000
-"""Chunks of printed text that are kept for one execution."""
 
 
 class MemoryStore:

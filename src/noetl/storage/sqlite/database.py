@@ -1,0 +1,118 @@
+"""One SQLite file: a connection that writes, in groups, and one that reads, each on its own thread."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from noetl.storage.sqlite.errors import told_of
+from noetl.storage.sqlite.lane import Lane
+from noetl.storage.sqlite.schema import prepare
+from noetl.storage.sqlite.session import Session, connected
+from noetl.storage.sqlite.unit import Unit
+
+T = TypeVar("T")
+
+BUSY_S = 10.0
+"""How long a writer waits for other processes."""
+
+
+class Database:
+    """Not open before `open` has answered. What `write` has answered is on the disk."""
+
+    def __init__(self, path: Path, *, namespace: str = "default", busy_s: float = BUSY_S) -> None:
+        self._writer = _Writer(path, namespace, busy_s)
+        self._reader = _Reader(path, namespace, busy_s)
+        self._writes = Lane(self._writer.carry, "noetl-writer")
+        self._reads = Lane(self._reader.carry, "noetl-reader")
+
+    async def open(self) -> None:
+        """Finds out whether the file can be used, and makes it ready."""
+        await self._writes.ask(lambda _: None)
+
+    async def write(self, job: Callable[[Unit], T]) -> T:
+        return await self._writes.ask(job)
+
+    async def read(self, job: Callable[[Session], T]) -> T:
+        return await self._reads.ask(job)
+
+    async def close(self) -> None:
+        await self._reads.close(self._reader.close)
+        await self._writes.close(self._writer.close)
+
+
+class _Writer:
+    def __init__(self, path: Path, namespace: str, busy_s: float) -> None:
+        self._path = path
+        self._namespace = namespace
+        self._busy_s = busy_s
+        self._unit: Unit | None = None
+        self._version: object = None
+
+    def carry(self, jobs: Sequence[Callable[[Unit], object]]) -> Sequence[object]:
+        """All of them in one transaction."""
+        with told_of(str(self._path)):
+            unit = self._unit = self._unit or self._opened()
+            connection = unit.session.connection
+            connection.execute("BEGIN IMMEDIATE")
+            is_kept = False
+            try:
+                self._forget_if_stale(unit)
+                answers = [job(unit) for job in jobs]
+                unit.flush()
+                connection.execute("COMMIT")
+                is_kept = True
+            finally:
+                unit.end(is_kept=is_kept)
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        return answers
+
+    def close(self) -> None:
+        if self._unit is not None:
+            self._unit.session.connection.close()
+
+    def _opened(self) -> Unit:
+        connection = connected(self._path, self._busy_s)
+        with ExitStack() as undo:
+            undo.callback(connection.close)
+            prepare(connection, str(self._path))
+            connection.execute("PRAGMA synchronous = FULL; PRAGMA fullfsync = 1").fetchall()
+            undo.pop_all()
+        return Unit(Session(connection, self._namespace))
+
+    def _forget_if_stale(self, unit: Unit) -> None:
+        """SQLite counts what other connections wrote."""
+        version: object = unit.session.connection.execute("PRAGMA data_version").get
+        if version != self._version:
+            unit.forget()
+            self._version = version
+
+
+class _Reader:
+    def __init__(self, path: Path, namespace: str, busy_s: float) -> None:
+        self._path = path
+        self._namespace = namespace
+        self._busy_s = busy_s
+        self._session: Session | None = None
+
+    def carry(self, jobs: Sequence[Callable[[Session], object]]) -> Sequence[object]:
+        """All of them at one moment."""
+        with told_of(str(self._path)):
+            session = self._session = self._session or self._opened()
+            session.connection.execute("BEGIN")
+            try:
+                return [job(session) for job in jobs]
+            finally:
+                session.connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        if self._session is not None:
+            self._session.connection.close()
+
+    def _opened(self) -> Session:
+        connection: apsw.Connection = connected(self._path, self._busy_s)
+        connection.execute("PRAGMA query_only = 1")
+        return Session(connection, self._namespace)

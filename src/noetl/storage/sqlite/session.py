@@ -1,0 +1,57 @@
+"""A connection that speaks in named queries, for one namespace."""
+
+import os
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+import msgspec
+
+from noetl.storage.sqlite.queries import query
+
+T = TypeVar("T")
+Value = str | bytes | int | float | None
+
+SIZES = (64, 16, 4, 1)
+"""So many rows are written by one statement. Each statement may wait for a busy interpreter, so they are few."""
+
+
+class Session:
+    def __init__(self, connection: apsw.Connection, namespace: str) -> None:
+        self.connection = connection
+        self.namespace = namespace
+
+    def all(self, name: str, row: type[T], *bindings: Value) -> list[T]:
+        found = self.connection.execute(query(name), (self.namespace, *bindings)).fetchall()
+        return [msgspec.convert(each, row) for each in found]
+
+    def first(self, name: str, row: type[T], *bindings: Value) -> T | None:
+        return next(iter(self.all(name, row, *bindings)), None)
+
+    def run(self, name: str, *bindings: Value) -> None:
+        self.connection.execute(query(name), (self.namespace, *bindings)).fetchall()
+
+    def write(self, name: str, rows: Sequence[Sequence[Value]]) -> None:
+        at = 0
+        for size in SIZES:
+            while len(rows) - at >= size:
+                values = chain.from_iterable(rows[at : at + size])
+                self.connection.execute(query(name, size), (self.namespace, *values))
+                at += size
+
+
+def connected(path: Path, busy_s: float) -> apsw.Connection:
+    """The file is created for its owner alone, where there is none."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(int(busy_s * 1000))
+    return connection
+
+
+def as_list(values: Sequence[object]) -> str:
+    """A list as one value, for queries that take any number of them."""
+    return msgspec.json.encode(values).decode()

@@ -1,0 +1,85 @@
+"""The stores that the suite runs on. A new one gets a home here and must pass everything."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from noetl.ports import Catalog, Store
+from noetl.storage.memory import MemoryCatalog, MemoryStore
+from noetl.storage.sqlite import Database, SqliteCatalog, SqliteStore
+
+START_S = 1_790_000_000.0
+
+
+class HandClock:
+    """Time that moves when a test says so."""
+
+    def __init__(self) -> None:
+        self.time = START_S
+
+    def now(self) -> float:
+        return self.time
+
+    def monotonic(self) -> float:
+        return self.time
+
+    def pass_s(self, seconds: float) -> None:
+        self.time += seconds
+
+
+class Ports(msgspec.Struct, frozen=True):
+    store: Store
+    catalog: Catalog
+
+
+class Home(ABC):
+    """Where a store keeps its data. It can be opened again and again."""
+
+    def __init__(self) -> None:
+        self.clock = HandClock()
+
+    @abstractmethod
+    def ports(self) -> AbstractAsyncContextManager[Ports]: ...
+
+    @asynccontextmanager
+    async def store(self) -> AsyncIterator[Store]:
+        async with self.ports() as ports:
+            yield ports.store
+
+    @asynccontextmanager
+    async def catalog(self) -> AsyncIterator[Catalog]:
+        async with self.ports() as ports:
+            yield ports.catalog
+
+
+class MemoryHome(Home):
+    def __init__(self) -> None:
+        super().__init__()
+        self._ports = Ports(MemoryStore(self.clock), MemoryCatalog())
+
+    @asynccontextmanager
+    async def ports(self) -> AsyncIterator[Ports]:
+        yield self._ports
+
+
+class SqliteHome(Home):
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._path = folder / "noetl.db"
+
+    @asynccontextmanager
+    async def ports(self) -> AsyncIterator[Ports]:
+        database = Database(self._path)
+        await database.open()
+        yield Ports(SqliteStore(database, self.clock), SqliteCatalog(database))
+        await database.close()
+
+
+HOMES = ("memory", "sqlite")
+
+
+def home_of(kind: str, folder: Path) -> Home:
+    return MemoryHome() if kind == "memory" else SqliteHome(folder)
