@@ -102,6 +102,9 @@ def test_a_value_is_the_same_whether_it_is_stored_or_not() -> None:
     assert is_same(stored, elsewhere)
     assert not is_same(stored, [1])
     assert not is_same(value, [1])
+    assert is_same({"x": [value, 1]}, {"x": [stored, 1]})
+    for other in ({"x": [stored]}, {"x": [stored, 2]}, {"y": [stored, 1]}, {"x": [stored, 1], "y": 1}, [stored, 1]):
+        assert not is_same({"x": [value, 1]}, other)
 
 
 def test_a_stored_value_that_was_written_since_is_the_same_as_itself_only() -> None:
