@@ -58,10 +58,17 @@ def test_the_element_of_a_loop_is_called_by_its_iterator() -> None:
 
 
 def test_a_text_without_quotes_may_look_like_a_well_known_name() -> None:
-    (found,) = said(with_step("next: { arcs: [{ step: load, when: '{{ output.status == error }}' }] }"), "NOE502")
+    (found,) = said(with_step("next: { arcs: [{ step: load, when: '{{ output.data == error }}' }] }"), "NOE502")
     assert found.message.endswith("; did you mean `output.error`?")
     assert found.hint is not None
     assert found.hint.startswith("text stands in quotes, 'error'\nvisible here:")
+
+
+def test_a_status_without_quotes_gets_them() -> None:
+    text = with_step("tool: { kind: noop }\nnext: { arcs: [{ step: load, when: '{{ output.status == error }}' }] }")
+    (found,) = said(text, "NOE502")
+    assert found.message == '"error" is not defined in an arc\'s when; put the text in quotes'
+    assert [edit.text for edit in found.fix] == ["''error''"]
 
 
 def test_the_environment_is_not_there() -> None:

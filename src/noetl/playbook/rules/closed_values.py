@@ -7,9 +7,12 @@ import msgspec
 from noetl.errors import closest
 from noetl.expressions.sites import SCOPE_WORDS, Site
 from noetl.expressions.syntax import Compare, Const, Expression, ListOf
+from noetl.playbook.diagnostics import Edit
 from noetl.playbook.document import Document, TemplateUse
 from noetl.playbook.rules.names import known_names
 from noetl.playbook.rules.references import dotted_path
+from noetl.playbook.rules.rule import Part
+from noetl.playbook.source.positions import replace_in_scalar
 
 OUTPUT_STATUS = ("ok", "error")
 EVENT_STATUS = ("success", "error")
@@ -34,7 +37,10 @@ Path = tuple[str, ...]
 
 
 class ImpossibleValue(msgspec.Struct, frozen=True):
-    """`path` is never `value`, but always one of `options`. `start` and `end` enclose the word between its quotes."""
+    """`path` is never `value`, but always one of `options`. `start` and `end` enclose the word between its quotes.
+
+    `is_bare`: the value is one of the options and only lacks the quotes, so that it is read as a name.
+    """
 
     use: TemplateUse
     path: Path
@@ -42,6 +48,21 @@ class ImpossibleValue(msgspec.Struct, frozen=True):
     options: Sequence[str]
     start: int
     end: int
+    is_bare: bool = False
+
+    @property
+    def part(self) -> Part:
+        return Part(self.start, self.end)
+
+
+def quoting(document: Document, found: ImpossibleValue) -> list[Edit]:
+    """The edit that makes a text of a name."""
+    return replacing(document, found, f"'{found.value}'")
+
+
+def replacing(document: Document, found: ImpossibleValue, new: str) -> list[Edit]:
+    edit = replace_in_scalar(document.source, found.use.node, found.start, found.end, new)
+    return [edit] if edit is not None else []
 
 
 def impossible_values(document: Document) -> list[ImpossibleValue]:
@@ -51,19 +72,27 @@ def impossible_values(document: Document) -> list[ImpossibleValue]:
 
 def _is_suspect(text: str) -> bool:
     """Whether it is worth a closer look, which costs more."""
-    return ("status" in text or "event" in text or "error" in text) and ("'" in text or '"' in text)
+    return "status" in text or "event" in text or "error" in text
 
 
 def _in(use: TemplateUse, steps: frozenset[str]) -> Iterator[ImpossibleValue]:
-    for path, const in _comparisons(use.template.expression):
+    for path, other in _comparisons(use.template.expression):
         options = _options(use, path, steps)
-        if not options or not isinstance(const.value, str) or const.value in options:
+        if not options:
             continue
-        if options is not ERROR_KINDS or closest(const.value, ERROR_KINDS) is not None:
-            yield ImpossibleValue(use, path, const.value, options, const.start + 1, const.end - 1)
+        if not isinstance(other, Const):
+            name = ".".join(dotted_path(other) or ())
+            if name in options:
+                yield ImpossibleValue(use, path, name, options, other.start, other.end, is_bare=True)
+        elif isinstance(other.value, str) and other.value not in options and _is_told(other.value, options):
+            yield ImpossibleValue(use, path, other.value, options, other.start + 1, other.end - 1)
 
 
-def _comparisons(expression: Expression | None) -> Iterator[tuple[Path, Const]]:
+def _is_told(value: str, options: Sequence[str]) -> bool:
+    return options is not ERROR_KINDS or closest(value, ERROR_KINDS) is not None
+
+
+def _comparisons(expression: Expression | None) -> Iterator[tuple[Path, Expression]]:
     waiting = [expression] if expression is not None else []
     for node in waiting:
         waiting.extend(node.inside())
@@ -73,16 +102,16 @@ def _comparisons(expression: Expression | None) -> Iterator[tuple[Path, Const]]:
                 yield from _sides(left, operator, right)
 
 
-def _sides(left: Expression, operator: str, right: Expression) -> Iterator[tuple[Path, Const]]:
+def _sides(left: Expression, operator: str, right: Expression) -> Iterator[tuple[Path, Expression]]:
     if operator in _MIRRORED and isinstance(left, Const):
         left, right = right, left
     path = dotted_path(left)
     if path is None:
         return
-    if operator in _MIRRORED and isinstance(right, Const):
+    if operator in _MIRRORED:
         yield path, right
     elif operator in _MEMBERSHIP and isinstance(right, ListOf):
-        yield from ((path, item) for item in right.items if isinstance(item, Const))
+        yield from ((path, item) for item in right.items)
 
 
 def _options(use: TemplateUse, path: Path, steps: frozenset[str]) -> Sequence[str]:

@@ -1,5 +1,7 @@
 """Lists of rules as they are written: task policies, admission and the branches of `choose`, right or wrong."""
 
+from itertools import pairwise
+
 import msgspec
 
 from noetl.playbook.document import Document
@@ -36,6 +38,21 @@ def task_rules(document: Document) -> list[WrittenRule]:
 def unconditional(document: Document) -> list[Mapping]:
     """Rules and branches with neither a `when` nor an `else`."""
     return document.once(_unconditional)
+
+
+def split_rules(document: Document) -> dict[int, Mapping]:
+    """What a stray dash cut off, by the identity of the item it was cut from: `- when: …` and then `- then: …`."""
+    return document.once(_split_rules)
+
+
+def _split_rules(document: Document) -> dict[int, Mapping]:
+    found = {}
+    for rules in rule_lists(document):
+        written = items(rules)
+        for one, other in pairwise(written):
+            if one.keys() == {"when"} and other.keys() in ({"then"}, {"tool"}):
+                found[id(one)] = other
+    return found
 
 
 def _unconditional(document: Document) -> list[Mapping]:

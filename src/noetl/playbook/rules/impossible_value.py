@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from noetl.errors import closest
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
 from noetl.playbook.document import Document
-from noetl.playbook.rules.closed_values import OUTPUT_STATUS, ImpossibleValue, impossible_values
-from noetl.playbook.rules.rule import Part, Rule
+from noetl.playbook.rules.closed_values import OUTPUT_STATUS, ImpossibleValue, impossible_values, quoting, replacing
+from noetl.playbook.rules.names import Sense, read_names
+from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import LETTERS_SAFE_MIN, is_safe
-from noetl.playbook.source.positions import replace_in_scalar
 
 GOOD = frozenset(
     ("ok", "okay", "success", "succeeded", "successful", "done", "complete", "completed", "finished", "passed")
@@ -18,18 +18,22 @@ BAD = frozenset(("error", "err", "fail", "failed", "failure", "exception", "erro
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
+    undefined = {(id(reading.use), reading.names[0].start) for reading in document.once(read_names)[Sense.UNDEFINED]}
     for found in document.once(impossible_values):
-        if not _is_told_elsewhere(found):
+        is_undefined = found.is_bare and (id(found.use), found.start) in undefined
+        is_old = found.options is OUTPUT_STATUS and found.value == "success"
+        # Of an undefined name and of an older word rules of their own speak.
+        if not is_undefined and not is_old:
             yield _report(document, found)
-
-
-def _is_told_elsewhere(found: ImpossibleValue) -> bool:
-    """An older word of an output's status has a rule of its own."""
-    return found.options is OUTPUT_STATUS and found.value == "success"
 
 
 def _report(document: Document, found: ImpossibleValue) -> Diagnostic:
     name = ".".join(found.path)
+    if found.is_bare:
+        message = f"`{name}` is compared with the name `{found.value}`, not with a text"
+        return RULE.in_template(
+            document, found.use, found.part, message, "put the text in quotes", quoting(document, found)
+        )
     message = f'`{name}` is never "{found.value}"'
     hint = f"here it is one of {', '.join(found.options)}"
     near = closest(found.value, found.options)
@@ -37,7 +41,7 @@ def _report(document: Document, found: ImpossibleValue) -> Diagnostic:
     if meant is not None:
         message += f'; did you mean "{meant}"?'
     fix = _respelt(document, found, near) if near is not None else []
-    return RULE.in_template(document, found.use, Part(found.start, found.end), message, hint, fix)
+    return RULE.in_template(document, found.use, found.part, message, hint, fix)
 
 
 def _synonym(found: ImpossibleValue) -> str | None:
@@ -51,8 +55,7 @@ def _respelt(document: Document, found: ImpossibleValue, near: str) -> list[Edit
     is_cut = near.startswith(found.value) and len(found.value) >= LETTERS_SAFE_MIN
     if not is_cut and not is_safe(found.value, near):
         return []
-    edit = replace_in_scalar(document.source, found.use.node, found.start, found.end, near)
-    return [edit] if edit is not None else []
+    return replacing(document, found, near)
 
 
 RULE = Rule("NOE514", "impossible-value", Severity.WARNING, check)

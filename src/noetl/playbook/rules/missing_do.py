@@ -7,7 +7,7 @@ from noetl.playbook.document import Document
 from noetl.playbook.model import Directive
 from noetl.playbook.reading import text
 from noetl.playbook.rules.advice import meant
-from noetl.playbook.rules.conditions import task_rules
+from noetl.playbook.rules.conditions import split_rules, task_rules
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import head
 from noetl.playbook.source.nodes import Mapping
@@ -16,11 +16,12 @@ HINT = f"write `then: {{ do: … }}` with one of {', '.join(Directive)}"
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    told = document.once(meant)
+    told, split = document.once(meant), split_rules(document)
     for rule in task_rules(document):
         node = rule.node
         holder = node.get("else") or node
-        if isinstance(holder, Mapping) and (holder is not node or node.get("when") is not None):
+        is_whole = id(node) not in split
+        if is_whole and isinstance(holder, Mapping) and (holder is not node or node.get("when") is not None):
             yield from _report(holder, told)
 
 

@@ -8,7 +8,7 @@ from noetl.playbook.grammar.policies import ADMIT, ADMIT_RULE, ELSE, TASK_POLICY
 from noetl.playbook.grammar.root import API_VERSION, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR
 from noetl.playbook.rules.advice import meant
-from noetl.playbook.rules.conditions import items, rule_lists
+from noetl.playbook.rules.conditions import items, rule_lists, split_rules
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import called, head
 from noetl.playbook.shape import Field, Shape
@@ -48,13 +48,14 @@ def _missing(document: Document) -> Iterator[tuple[Mapping, Shape, Field]]:
 
 
 def _bodiless(document: Document) -> Iterator[tuple[Mapping, Shape, Field]]:
-    """Items with a condition and nothing that follows from it."""
+    """Items with a condition and nothing that follows from it, unless only a dash parts the two."""
+    split = split_rules(document)
     for rules in rule_lists(document):
         body = rules.shape.fields.get(BODIES.get(rules.shape.title, ""))
         if body is not None:
             done = {"else", body.name}
             bare = (item for item in items(rules) if item.get("when") is not None and not item.keys() & done)
-            yield from ((item, rules.shape, body) for item in bare)
+            yield from ((item, rules.shape, body) for item in bare if id(item) not in split)
 
 
 def _report(document: Document, parent: Mapping, shape: Shape, field: Field) -> Diagnostic:

@@ -34,10 +34,17 @@ def report(document: Document, rule: Rule, *kinds: str) -> Iterator[Diagnostic]:
 def diagnose(document: Document, rule: Rule, use: TemplateUse, problem: Problem) -> Diagnostic:
     if not problem.hint.startswith(_GUESS):
         fix = _straightened(document, use, problem)
-        return rule.in_template(document, use, problem, problem.message, _hint(problem.hint), fix)
+        hint = _hint(problem.hint) or _doubled(use.template.text[: problem.start])
+        return rule.in_template(document, use, problem, problem.message, hint, fix)
     near = problem.hint.removeprefix(_GUESS).partition("`")[0]
     fix = _respelt(document, use, problem, near)
     return rule.in_template(document, use, problem, f"{problem.message}; did you mean `{near}`?", fix=fix)
+
+
+def _doubled(before: str) -> str | None:
+    """What to say of a template inside a template."""
+    is_doubled = before.rpartition("}}")[2].count("{{") > 1
+    return "inside {{ … }} names stand without braces of their own" if is_doubled else None
 
 
 def _straightened(document: Document, use: TemplateUse, problem: Problem) -> list[Edit]:

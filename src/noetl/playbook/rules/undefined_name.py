@@ -6,6 +6,7 @@ from noetl.errors import closest
 from noetl.expressions.sites import OLD_WORDS
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
+from noetl.playbook.rules.closed_values import impossible_values, quoting
 from noetl.playbook.rules.names import Reading, Sense, iterator_path, known_names, read_names, rename
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.spelling import COMPARISONS_MAX, is_safe
@@ -55,8 +56,14 @@ def check(document: Document) -> Iterator[Diagnostic]:
     undefined = [reading for reading in document.once(read_names)[Sense.UNDEFINED] if reading.root != OLDEST]
     if undefined:
         candidates = _Candidates(document)
+        bare = {(id(each.use), each.start): each for each in document.once(impossible_values) if each.is_bare}
         for reading in undefined:
-            yield _report(document, reading, candidates)
+            text = bare.get((id(reading.use), reading.names[0].start))
+            if text is not None:
+                message = f'"{reading.root}" is not defined in {reading.use.site.title}; put the text in quotes'
+                yield RULE.in_template(document, reading.use, text.part, message, fix=quoting(document, text))
+            else:
+                yield _report(document, reading, candidates)
 
 
 def _report(document: Document, reading: Reading, candidates: "_Candidates") -> Diagnostic:

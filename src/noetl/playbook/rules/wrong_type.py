@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from noetl.expressions.sites import SCOPE_WORDS
 from noetl.expressions.template import is_template
 from noetl.playbook import shape
 from noetl.playbook.diagnostics import Diagnostic, Edit, Severity
@@ -57,7 +58,19 @@ def _loops(document: Document) -> Iterator[Diagnostic]:
         node = document.node(level).get("in")
         if isinstance(node, Scalar) and not is_template(node.text):
             message = f'"in" takes a list or a {{{{ … }}}} that gives one; found {found(node)}'
-            yield RULE.at(node, message, None if node.value is None else f"write a list: [{shorten(node.text)}]")
+            yield RULE.at(node, message, *_list_cure(node))
+
+
+def _list_cure(node: Scalar) -> Cure:
+    if node.value is None:
+        return NONE
+    text = node.text.strip()
+    if text.startswith("[") and text.endswith("]"):
+        return "remove the quotes", respell(node, text)
+    scope, dot, _ = text.partition(".")
+    if dot and scope in SCOPE_WORDS:
+        return _written(node, quote(f"{{{{ {text} }}}}"))
+    return f"write a list: [{shorten(text)}]", []
 
 
 def _report(document: Document, finding: WrongType) -> Diagnostic:
