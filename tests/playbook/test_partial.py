@@ -35,6 +35,18 @@ def test_a_name_that_a_broken_part_does_not_spell_is_unknown() -> None:
     assert diagnostics[1].hint == "parts of the file could not be read; correct them first"
 
 
+def test_a_name_with_a_likely_word_keeps_its_hint() -> None:
+    text = workflow("{ step: load", "{ step: b, tool: { kind: noop, desc: x, input: { a: '{{ workloda.x }}' } } }")
+    whole = workflow("{ step: load }", "{ step: b, tool: { kind: noop, desc: x, input: { a: '{{ workloda.x }}' } } }")
+    assert hint_of(text, "NOE502") == hint_of(whole, "NOE502")
+
+
+def hint_of(text: str, code: str) -> str | None:
+    (found,) = (found for found in compile_playbook(text, "book.yaml").diagnostics if found.code == code)
+    assert "did you mean" in found.message
+    return found.hint
+
+
 def test_a_name_that_a_broken_part_spells_may_be_known_there() -> None:
     text = workflow("{ step: load", "{ step: b, tool: { kind: noop }, next: { arcs: [ { step: load } ] } }")
     assert said(text) == [("NOE002", 5)]

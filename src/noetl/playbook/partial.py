@@ -41,8 +41,14 @@ def trusted(found: Iterable[Diagnostic], document: Document) -> Iterator[Diagnos
         if diagnostic.code in LOCAL and (diagnostic.code, diagnostic.span) != of_playbook:
             yield diagnostic
         elif diagnostic.code in NAMING and lost.isdisjoint(_WORD.findall(_text_at(document, diagnostic))):
-            # What is known here is not all there is, so its list of names would mislead.
-            yield msgspec.structs.replace(diagnostic, hint=HINT)
+            yield _hinted(diagnostic)
+
+
+def _hinted(diagnostic: Diagnostic) -> Diagnostic:
+    """Without a likely word the hint lists those that are known, and here that is not all there is."""
+    if "did you mean" in diagnostic.message:
+        return diagnostic
+    return msgspec.structs.replace(diagnostic, hint=HINT)
 
 
 def _text_at(document: Document, diagnostic: Diagnostic) -> str:
