@@ -81,7 +81,7 @@ def test_a_broken_step_makes_nothing_wrong_that_was_right() -> None:
 
 
 def newly_told(text: str, mistakes: Iterator[str]) -> Iterator[Diagnostic]:
-    """What is told of other parts than the broken one and was not before, whatever lines and names its message gives."""
+    """What is told of other parts than the broken one and was not before, but for lines and names in its message."""
     before = {_essence(found) for found in grave(text)}
     for section in (item for top in sections_of(text) for item in top.items):
         spoilt = f"{text[: section.end].rstrip()}\n        {next(mistakes)}\n{text[section.end :]}"
