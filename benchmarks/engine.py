@@ -23,7 +23,7 @@ from pathlib import Path
 import msgspec
 
 from noetl.engine import events as e
-from noetl.engine.codec import Sealed, StoredEvent, UnknownEvent, decode, decode_fact, encode
+from noetl.engine.codec import Sealed, decode, decode_fact, encode
 from noetl.engine.commands import Rejection, Report, RequestExecution
 from noetl.engine.decide import Surroundings, transact
 from noetl.engine.envelope import NAMES, stamp
@@ -164,20 +164,19 @@ def _batches(count: int) -> Iterator[list[Report]]:
 
 
 def _fold_ratios(count: int) -> list[bool]:
+    """A page of the log decoded in each way and folded, in turns, so that slow moments hit all of them alike."""
     program, lines = _log(count)
-    plain, typed = msgspec.json.Decoder(), _typed_decoder()
-
-    def fold() -> None:
-        state = empty("benchmark")
-        for line in lines:
-            fact = decode_fact(line)
-            assert not isinstance(fact, StoredEvent | UnknownEvent)
-            evolve(program, state, fact)
-        assert state.seq == len(lines)
-
-    readers = (plain.decode, typed.decode, decode, decode_fact)
-    seconds = _best([*(partial(_read_all, reader, lines) for reader in readers), fold], 5)
-    to_plain, to_typed, to_event, to_fact, to_state = (each / len(lines) * 1e6 for each in seconds)
+    readers = (msgspec.json.Decoder().decode, _typed_decoder().decode, decode, decode_fact)
+    state = empty("benchmark")
+    times: list[list[float]] = []
+    gc.collect()
+    for start in range(0, len(lines), BATCH):
+        page = lines[start : start + BATCH]
+        _read_all(hash, page)  # whoever comes first should not pay for bytes that the processor has not seen yet
+        reading = [_time(partial(_read_all, reader, page)) for reader in readers]
+        times.append([*reading, _time(partial(_fold_all, program, state, page))])
+    assert state.seq == len(lines)
+    to_plain, to_typed, to_event, to_fact, to_state = (_quiet(each) / BATCH * 1e6 for each in zip(*times, strict=True))
     print(
         f"{len(lines):,} events, each with msgspec: {to_plain:.2f} µs to plain data, {to_typed:.2f} µs to records; "
         f"here: {to_event:.2f} µs to an event, {to_fact:.2f} µs to a fact, {to_state:.2f} µs to state"
@@ -186,6 +185,18 @@ def _fold_ratios(count: int) -> list[bool]:
         _say("folding an event, in units of decoding it to plain data", to_state / to_plain, FOLD_RATIO_MAX),
         _say("folding an event, in units of decoding it to records", to_state / to_typed, FOLD_RATIO_MAX),
     ]
+
+
+def _read_all(read: Callable[[bytes], object], lines: Sequence[bytes]) -> None:
+    for line in lines:
+        read(line)
+
+
+def _fold_all(program: Program, state: State, lines: Sequence[bytes]) -> None:
+    for line in lines:
+        fact = decode_fact(line)
+        assert isinstance(fact, e.Body)
+        evolve(program, state, fact)
 
 
 def _log(count: int) -> tuple[Program, list[bytes]]:
@@ -210,11 +221,6 @@ def _typed_decoder() -> msgspec.json.Decoder[object]:
         for body, (tag, _) in NAMES.items()
     ]
     return msgspec.json.Decoder(reduce(or_, records))
-
-
-def _read_all(read: Callable[[bytes], object], lines: Sequence[bytes]) -> None:
-    for line in lines:
-        read(line)
 
 
 def _iteration_costs(few: int, many: int) -> list[bool]:
@@ -251,15 +257,6 @@ def _quiet(times: Sequence[float]) -> float:
 def _send_all(loop: Loop, batch: Sequence[Report]) -> None:
     for each in batch:
         loop.send(each)
-
-
-def _best(runs: Sequence[Callable[[], object]], rounds: int) -> list[float]:
-    best = [float("inf")] * len(runs)
-    for _ in range(rounds):
-        for index, run in enumerate(runs):
-            gc.collect()
-            best[index] = min(best[index], _time(run))
-    return best
 
 
 def _time(run: Callable[[], object]) -> float:

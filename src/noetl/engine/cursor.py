@@ -11,6 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from noetl.engine.events import (
+    NO_PATCH,
     BlockLoop,
     Call,
     Child,
@@ -35,7 +36,7 @@ _SKIP, _RETRY, _FAIL = Directive.SKIP, Directive.RETRY, Directive.FAIL
 """In Python 3.11 a member of an enumeration takes longer to look up than a record to make."""
 
 
-class Frame(msgspec.Struct, frozen=True, tag="frame"):
+class Frame(msgspec.Struct, frozen=True, tag="frame", gc=False):
     """One running pipeline. `block` is empty for the step's own; `call` is the id of the task run that called it.
 
     `indexes` number the iteration of a looped block.
@@ -88,7 +89,7 @@ class Turn(msgspec.Struct, frozen=True, tag="turn"):
     failure: Output | None = None
 
 
-class Cursor(msgspec.Struct, frozen=True):
+class Cursor(msgspec.Struct, frozen=True, gc=False):
     """`ctx` holds what the pipeline wrote so far; `task_runs` is spent against the pipeline's budget."""
 
     frames: tuple[Frame | Turn, ...] = (Frame(),)
@@ -134,7 +135,10 @@ def iteration_scope(iterator: str, item: object, index: int, count: int, parent:
 
 
 def task_started(cursor: Cursor, fact: TaskStarted) -> Cursor:
-    frame = _patched(cursor.frames[-1], fact.patch)
+    if fact.patch is not NO_PATCH:
+        cursor = _patched(cursor, len(cursor.frames) - 1, fact.patch)
+    frame = cursor.frames[-1]
+    assert isinstance(frame, Frame)
     number = frame.runs.get(fact.task, 0) + 1
     moved = replace(
         frame,
@@ -147,7 +151,7 @@ def task_started(cursor: Cursor, fact: TaskStarted) -> Cursor:
     frames = (*cursor.frames[:-1], moved)
     if fact.call is not None:
         frames = (*frames, _entered(fact.call, fact.task_run_id))
-    return Cursor(frames, cursor.task_runs + 1, overlaid(cursor.ctx, fact.patch.ctx))
+    return Cursor(frames, cursor.task_runs + 1, cursor.ctx)
 
 
 def _entered(call: Call, task_run_id: str) -> Frame | Turn:
@@ -158,9 +162,12 @@ def _entered(call: Call, task_run_id: str) -> Frame | Turn:
 
 def task_done(cursor: Cursor, fact: TaskDone, dialect: Dialect, kind: str) -> Cursor:
     depth = _depth_of(cursor, fact)
-    after = _after(_patched(cursor.frames[depth], fact.patch), fact, dialect, kind)
+    if fact.patch is not NO_PATCH:
+        cursor = _patched(cursor, depth, fact.patch)
+    frame = cursor.frames[depth]
+    assert isinstance(frame, Frame)
     spent = cursor.task_runs if fact.ran else cursor.task_runs + 1
-    return Cursor((*cursor.frames[:depth], after), spent, overlaid(cursor.ctx, fact.patch.ctx))
+    return Cursor((*cursor.frames[:depth], _after(frame, fact, dialect, kind)), spent, cursor.ctx)
 
 
 def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
@@ -201,11 +208,14 @@ def _end(frame: Frame, fact: TaskDone, *, keeps: bool) -> Output:
     return frame.output or NOTHING
 
 
-def _patched(frame: Frame | Turn, patch: Patch) -> Frame:
+def _patched(cursor: Cursor, depth: int, patch: Patch) -> Cursor:
+    """What a `set` wrote to ctx is the cursor's; what it wrote to `step` and `iter` is that frame's."""
+    frame = cursor.frames[depth]
     assert isinstance(frame, Frame)
-    if not patch.step and not patch.iter:
-        return frame
-    return replace(frame, step=patched(frame.step, patch.step), iter=overlaid(frame.iter, patch.iter))
+    if patch.step or patch.iter:
+        frame = replace(frame, step=patched(frame.step, patch.step), iter=overlaid(frame.iter, patch.iter))
+    frames = (*cursor.frames[:depth], frame, *cursor.frames[depth + 1 :])
+    return Cursor(frames, cursor.task_runs, overlaid(cursor.ctx, patch.ctx))
 
 
 def task_waiting(cursor: Cursor, fact: TaskWaiting) -> Cursor:

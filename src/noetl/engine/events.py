@@ -18,8 +18,8 @@ Path = tuple[int, ...]
 """The indexes of an iteration, from the outermost loop to the innermost."""
 
 
-class Body(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What all facts have in common: nothing but being one."""
+class Body(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """What all facts have in common: nothing but being one. A fact is a tree, so no circle is ever to be collected."""
 
 
 class Parent(msgspec.Struct, frozen=True):
@@ -201,6 +201,10 @@ class Patch(msgspec.Struct, frozen=True, omit_defaults=True):
     iter: Values = {}
 
 
+NO_PATCH = Patch()
+"""The patch of a fact that has none in its log, so that it can be told without a look inside."""
+
+
 class StepStarted(Body, frozen=True):
     step_run_id: str
     worker: str = ""
@@ -235,7 +239,7 @@ class TaskStarted(Body, frozen=True):
     attempt: int
     key: str
     call: Call | None = None
-    patch: Patch = Patch()
+    patch: Patch = NO_PATCH
     rule: int | None = None
 
 
@@ -253,7 +257,7 @@ class TaskDone(Body, frozen=True):
     output: Output
     directive: Directive
     next: int | None
-    patch: Patch = Patch()
+    patch: Patch = NO_PATCH
     ran: bool = True
     due_at: float | None = None
     rule: int | None = None

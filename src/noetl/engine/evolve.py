@@ -12,10 +12,10 @@ from noetl.engine import cursor as cursors
 from noetl.engine import events as e
 from noetl.engine.gathering import Clash, Gathered, part_of
 from noetl.engine.output import NOTHING, Output
-from noetl.engine.pipeline import kind_of
 from noetl.engine.program import Program
 from noetl.engine.scopes import overlaid, patched
 from noetl.engine.state import Arrive, Begin, Iteration, LoopRun, Pending, Route, State, StepRun, Tend, empty
+from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import LoopMode
 
 _PARALLEL, _SEQUENTIAL = LoopMode.PARALLEL, LoopMode.SEQUENTIAL
@@ -249,7 +249,9 @@ def _task_done(program: Program, state: State, fact: e.TaskDone) -> Sequence[Pen
     run = state.runs[fact.step_run_id]
     holder = holder_at(run, fact.path)
     assert holder.cursor is not None
-    kind = kind_of(program, run.step, holder.cursor, fact)
+    frame = cursors.frame_of(holder.cursor, fact)
+    assert frame is not None
+    kind = pipeline_of(program, frame, run.step).tasks[frame.pc].task.kind
     cursor = cursors.task_done(holder.cursor, fact, program.playbook.dialect, kind)
     holder.cursor = cursor if fact.path else _outside_loop(cursor)
     return ()

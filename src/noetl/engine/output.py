@@ -40,7 +40,7 @@ class Loop(msgspec.Struct, frozen=True):
     skipped: int
 
 
-class Output(msgspec.Struct, frozen=True, omit_defaults=True):
+class Output(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """`blocks` holds what the kind adds: `{"http": {"status": 200, …}}`."""
 
     status: Status = Status.OK
