@@ -33,11 +33,15 @@ def masked(value: object, secrets: frozenset[str]) -> object:
 
 
 def _masked(value: object, hidden: tuple[str, ...]) -> object:
-    if isinstance(value, str):
-        for text in hidden:
-            value = value.replace(text, MASK)
-        return value
+    if type(value) is str:  # a word of an enumeration is text too, and none of ours is a secret
+        return _hidden(value, hidden)
     return each_value(value, lambda item: _masked(item, hidden))
+
+
+def _hidden(text: str, hidden: tuple[str, ...]) -> str:
+    for secret in hidden:
+        text = text.replace(secret, MASK)
+    return text
 
 
 def _names(text: str) -> Iterator[str]:
