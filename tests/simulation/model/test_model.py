@@ -1,0 +1,58 @@
+"""The model and the engine agree on what playbooks come to, wherever the model is sure."""
+
+from collections import Counter
+
+import pytest
+
+from noetl.playbook.model import Directive
+from tests.engine.laws.cases import Case
+from tests.simulation.model.__main__ import agrees
+from tests.simulation.model.check import expected
+from tests.simulation.model.values import UNSURE
+
+CASES = 200
+GROUPS = 8
+HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {name: a, path: a}\n"
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_the_engine_comes_to_what_the_model_expects(group: int) -> None:
+    seen: Counter[str] = Counter()
+    size = CASES // GROUPS
+    assert [number for number in range(group * size, (group + 1) * size) if not agrees(number, seen, orders=1)] == []
+    assert seen["runs that are certain"] > 0
+
+
+def test_a_straight_playbook_is_certain_in_every_part() -> None:
+    text = (
+        HEAD + "workflow:\n- {step: a, tool: {name: t, kind: noop, set: {ctx.x: 1}}, next: {arcs: [{step: b}]}}\n"
+        "- {step: b, tool: {kind: noop}}\n"
+    )
+    found = expected(Case(text, (), 1))
+    assert found.is_certain
+    assert (found.status, found.ctx) == ("completed", {"x": 1})
+    assert {name: run.boundary for name, run in found.runs.items()} == {"a#1": "step.done", "b#1": "step.done"}
+    assert found.tasks["a#1.t/1"].directive == Directive.CONTINUE
+
+
+def test_branches_that_write_the_same_key_leave_it_unsure_and_nothing_else() -> None:
+    text = HEAD + (
+        "workflow:\n- {step: a, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}\n"
+        "- {step: b, tool: {kind: noop, set: {ctx.x: 1, ctx.y: 1}}}\n- {step: c, tool: {kind: noop, set: {ctx.x: 2}}}\n"
+    )
+    found = expected(Case(text, (), 1))
+    assert found.status == "completed"
+    assert found.ctx == {"x": UNSURE, "y": 1}
+    assert not found.is_certain
+
+
+def test_a_guard_that_reads_what_another_branch_writes_is_no_certainty() -> None:
+    text = HEAD + (
+        "workflow:\n- {step: a, next: {spec: {mode: inclusive}, arcs: [{step: b}, {step: c}]}}\n"
+        "- {step: b, tool: {kind: noop, set: {ctx.x: 1}}}\n"
+        '- {step: c, tool: {kind: noop}, next: {arcs: [{step: d, when: "{{ ctx.x == 1 }}"}]}}\n'
+        "- {step: d, tool: {kind: noop}}\n"
+    )
+    found = expected(Case(text, (), 1))
+    assert found.status is UNSURE
+    assert found.doubts

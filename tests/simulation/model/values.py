@@ -1,0 +1,171 @@
+"""Templates over what the model knows. `UNSURE` stands for a value that depends on the order of things.
+
+Every name a template reads is noted, so that the model can tell afterwards which branches could have met.
+"""
+
+import re
+from collections.abc import Mapping
+
+from noetl.engine.reference import Reference
+from noetl.errors import TemplateError
+from noetl.expressions.template import NameUse, is_template, parse
+from noetl.playbook.model import Guard
+
+Scope = Mapping[str, object]
+Place = tuple[str, ...]
+"""What a template read or a `set` wrote: `("ctx", "a", "b")`, `("out", "fetch")` or `("event", "fetch", "name")`."""
+
+PLAIN = re.compile(r"\{\{ [\w.]+ \}\}")
+"""A template that only hands a value on, whatever it is."""
+
+
+class Unsure:
+    """The one value nobody can foretell."""
+
+    def __repr__(self) -> str:
+        return "UNSURE"
+
+
+UNSURE = Unsure()
+
+
+class Lost(Exception):
+    """The model cannot say how it goes on from here."""
+
+
+class Broken(Exception):
+    """A template failed, or a `set` may not write what it should."""
+
+    def __init__(self, kind: str = "template") -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+class Reader:
+    """Evaluates templates for one step run. `steps` are the names of steps; `raced` is what others may change.
+
+    `step` is set while the event is the one that brought the token, and not the run's own.
+    """
+
+    def __init__(self, steps: frozenset[str], raced: frozenset[Place], step: str | None) -> None:
+        self.steps = steps
+        self.raced = raced
+        self.step = step
+        self.reads: set[Place] = set()
+
+    def evaluate(self, value: object, scope: Scope) -> object:
+        if isinstance(value, str) and is_template(value):
+            return self._template(value, scope)
+        if isinstance(value, dict):
+            return {key: self.evaluate(item, scope) for key, item in value.items()}
+        return [self.evaluate(item, scope) for item in value] if isinstance(value, list) else value
+
+    def test(self, when: Guard, scope: Scope) -> bool:
+        if not isinstance(when, str):
+            return when is not False
+        self._note(when, scope)
+        try:
+            return parse(when).test(scope)
+        except TemplateError as error:
+            raise Broken(error.kind) from error
+
+    def _template(self, text: str, scope: Scope) -> object:
+        names = parse(text).names
+        if PLAIN.fullmatch(text) and len(names) == 1 and _read(names[0], scope) is UNSURE:
+            return UNSURE
+        self._note(text, scope)
+        try:
+            return parse(text).evaluate(scope)
+        except TemplateError as error:
+            raise Broken(error.kind) from error
+
+    def _note(self, text: str, scope: Scope) -> None:
+        for use in parse(text).names:
+            place = self._place(use)
+            if place is not None:
+                self.reads.add(place)
+                if any(overlap(place, other) for other in self.raced):
+                    raise Lost(f"{'.'.join(place)} may change meanwhile")
+            if is_unsure(_read(use, scope)):
+                raise Lost(f"{text} reads something unsure")
+
+    def _place(self, use: NameUse) -> Place | None:
+        segments = tuple(segment.name for segment in use.segments)
+        if use.root == "ctx":
+            return ("ctx", *segments)
+        if use.root == "event":
+            return ("event", self.step, *segments) if self.step is not None else None
+        return ("out", use.root) if use.root in self.steps else None
+
+
+def overlap(one: Place, other: Place) -> bool:
+    return all(left == right for left, right in zip(one, other, strict=False))
+
+
+def _read(use: NameUse, scope: Scope) -> object:
+    """As far as the keys lead; what is not there is nothing."""
+    found = scope.get(use.root)
+    for segment in use.segments:
+        if not isinstance(found, Mapping):
+            return found if found is UNSURE else None
+        found = found.get(segment.name)
+    return found
+
+
+def is_unsure(value: object) -> bool:
+    """Whether a value is unsure, or holds something that is."""
+    if isinstance(value, Mapping):
+        return any(map(is_unsure, value.values()))
+    return any(map(is_unsure, value)) if isinstance(value, list | tuple) else value is UNSURE
+
+
+Patch = dict[str, object]
+"""What was written, by paths inside one scope, in order."""
+
+
+def assignments(reader: Reader, written: Mapping[str, object], scope: Scope) -> dict[str, Patch]:
+    """What one `set` writes, by scope. All its expressions see the state before it."""
+    found: dict[str, Patch] = {"ctx": {}, "step": {}, "iter": {}}
+    for target, value in written.items():
+        name, _, path = target.partition(".")
+        result = reader.evaluate(value, scope)
+        if result is UNSURE and not target.endswith("_ref"):
+            raise Lost(f"{target} may receive a reference")
+        is_reference = isinstance(result, Reference)
+        if result is not None and result is not UNSURE and is_reference != target.endswith("_ref"):
+            raise Broken
+        _check_way(scope.get(name), path.split(".")[:-1])
+        found[name][path] = result
+    return found
+
+
+def _check_way(value: object, keys: list[str]) -> None:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+        if value is UNSURE:
+            raise Lost("a path leads through something unsure")
+        if value is not None and not isinstance(value, Mapping):
+            raise Broken
+
+
+def patched(scope: Mapping[str, object], patch: Mapping[str, object]) -> dict[str, object]:
+    result = dict(scope)
+    for path, value in patch.items():
+        *around, last = path.split(".")
+        target = result
+        for key in around:
+            below = target.get(key)
+            target[key] = dict(below) if isinstance(below, Mapping) else {}
+            target = target[key]  # type: ignore[assignment]
+        target[last] = value
+    return result
+
+
+def both(first: Patch, second: Patch) -> Patch:
+    """One patch that does what the first and then the second would do."""
+    kept = {path: value for path, value in first.items() if not any(_covers(newer, path) for newer in second)}
+    return kept | second
+
+
+def _covers(outer: str, path: str) -> bool:
+    return f"{path}.".startswith(f"{outer}.")
