@@ -127,6 +127,7 @@ def test_the_iterations_of_a_loop_must_be_with_a_worker_or_on_offer() -> None:
         (Work(9, 4, 3), 1),
         (Work(9, 4, 4, ((2, 3),)), 1),
         (Work(9, 4, 9, ((2, 6),)), 3),
+        (claimed(Work(9, 4, 9, ((2, 6),)), indexes_max=3), 3),
         (Work(9, 4, 9), 1),
     ],
 )
@@ -134,6 +135,16 @@ def test_each_iteration_is_looked_for(work: Work, missing: int) -> None:
     driver = half_done()
     expected = [("s#1", f"{missing} of its iterations are with no worker and not on offer")] if missing else []
     assert lacks(driver, Rows({("s#1", ()): work}, [TIMER], ())) == expected
+
+
+def test_iterations_that_failed_are_not_looked_for() -> None:
+    step = LOOP + "\nspec: { policy: { failure: { mode: best_effort } } }"
+    driver = Driver(pipeline("- { name: a, kind: python, code: x }", step=step), Answers(a=fails()))
+    for path in ((0,), (0,), (0,)):
+        driver.move(driver.state.runs["s#1"], path)
+    assert lacks(driver) == [("s#1", "8 of its iterations are with no worker and not on offer")]
+    assert lacks(driver, Rows({("s#1", ()): Work(9, 4, 1)}, (), ())) == []
+    assert lacks(driver, Rows({("s#1", ()): Work(9, 4, 2)}, (), ())) != []
 
 
 def test_an_iteration_that_a_worker_runs_is_with_it() -> None:

@@ -174,7 +174,8 @@ def _of_run(program: Program, state: State, run: StepRun, rows: Rows) -> Iterato
 
 
 def _of_wait(state: State, run: StepRun, path: e.Path, holder: StepRun | Iteration, rows: Rows) -> Iterator[_Lack]:
-    frame = holder.cursor.top if holder.cursor is not None else None
+    assert holder.cursor is not None
+    frame = holder.cursor.top
     assert isinstance(frame, Frame)
     where, child = entity_id(run.id, path), frame.child
     end = EndWait(run.id, path, frame.wait)
