@@ -38,8 +38,8 @@ class Ports(msgspec.Struct, frozen=True):
 class Home(ABC):
     """Where a store keeps its data. It can be opened again and again."""
 
-    def __init__(self) -> None:
-        self.clock = HandClock()
+    def __init__(self, clock: HandClock | None = None) -> None:
+        self.clock = clock or HandClock()
 
     @abstractmethod
     def ports(self) -> AbstractAsyncContextManager[Ports]: ...
@@ -66,8 +66,8 @@ class MemoryHome(Home):
 
 
 class SqliteHome(Home):
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
+    def __init__(self, folder: Path, clock: HandClock | None = None) -> None:
+        super().__init__(clock)
         self._path = folder / "noetl.db"
 
     @asynccontextmanager

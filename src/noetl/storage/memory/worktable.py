@@ -1,7 +1,7 @@
 """Rows of work. Those that can be claimed are kept apart, so that finding one costs the same among thousands."""
 
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 import msgspec
@@ -64,20 +64,23 @@ class WorkTable:
 
     def expire(self, now: float, limit: int, is_parked: Parked) -> list[Expired]:
         """What is told of poison goes to the back, so that each gets its turn."""
-        found = dict.fromkeys(islice(self._expired(now), limit))
-        told = dict.fromkeys(islice((key for key in self._poisoned if not is_parked(key[0])), limit))
+        found = self._over(now, limit)
+        for key in sorted(found):
+            self.put(key, leases.expire(self._rows[key[0]][key[1]], now)[0])
+        told: dict[Key, None] = dict.fromkeys(islice((key for key in self._poisoned if not is_parked(key[0])), limit))
         for key in told:
             self._poisoned[key] = self._poisoned.pop(key)
         return [Expired(*key, self._poison(key) if key in told else ()) for key in found | told]
 
-    def _expired(self, now: float) -> Iterator[Key]:
-        while self._ends and self._ends[0][0] <= now:
+    def _over(self, now: float, limit: int) -> dict[Key, None]:
+        """Rows with leases whose time is over. What the heap says of others is out of date."""
+        found: dict[Key, None] = {}
+        while self._ends and self._ends[0][0] <= now and len(found) < limit:
             key = heapq.heappop(self._ends)[1]
             work = self.get(key)
-            left, over = leases.expire(work, now) if work is not None else (None, ())
-            if left is not None and over:
-                self.put(key, left)
-                yield key
+            if work is not None and any(lease.expires_at <= now for lease in work.leases):
+                found[key] = None
+        return found
 
     def _poison(self, key: Key) -> tuple[int, ...]:
         return leases.poison(self._rows[key[0]][key[1]])

@@ -30,7 +30,7 @@ def release(unit: Unit, held: Sequence[Granted]) -> None:
 def expire(unit: Unit, limit: int, clock: Clock) -> Sequence[Expired]:
     now = clock.now()
     unit.flush()
-    over = unit.work.find_expired(now, limit)
+    over = sorted(unit.work.find_expired(now, limit))
     unit.load([name for name, _ in over])
     for key in over:
         unit.work.expire(key, now)
