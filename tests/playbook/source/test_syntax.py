@@ -52,6 +52,7 @@ FIXED = [
     ("a:\xa01\nb: 2", "a: 1\nb: 2", "a no-break space (U+00A0) behind the colon"),
     ("a:\n-\u2003b: 1\n- c: 2", "a:\n- b: 1\n- c: 2", "a blank (U+2003) behind the dash"),
     ("a:\n-\tb: 1", "a:\n- b: 1", "found a tab; expected a space"),
+    ("a:\n- loop { in: '{{ x }}', b: 1 }", "a:\n- loop: { in: '{{ x }}', b: 1 }", 'no colon between "loop" and {'),
     ("\ufeffa: b: c", '\ufeffa: "b: c"', "a second colon"),
 ]
 

@@ -3,10 +3,11 @@
 import re
 
 from noetl.playbook.diagnostics import Edit
-from noetl.playbook.source.failures import Failure, parts_of
+from noetl.playbook.source.failures import LINE_CHARS_MAX, Failure, parts_of
 from noetl.playbook.source.nodes import SourceProblem
 
 _TIGHT_COLON = re.compile(r"\s*(?:-\s+)*[\w.-]+(:)(?=[^\s:/])")
+_NO_COLON = re.compile(r"[ \t]*+(?:- +)*([A-Za-z_]\w*) +([\[{])")
 _TIGHT_DASH = re.compile(r"\s*(-)(?=[^\s\-.\d])")
 _LEVELS_MAX = 5
 _SHOWN_CHARS_MAX = 30
@@ -52,6 +53,17 @@ def _tight_places(failure: Failure, pattern: re.Pattern[str]) -> list[int]:
             break
         line = failure.before(line)
     return found[::-1]
+
+
+def explain_bracket_without_colon(failure: Failure) -> SourceProblem | None:
+    """`loop { in: … }`."""
+    start = failure.lines.start(failure.line)
+    match = _NO_COLON.match(failure.text, start, start + LINE_CHARS_MAX)
+    if match is None:
+        return None
+    message = f'no colon between "{match[1]}" and {match[2]}'
+    fix = (Edit(match.end(1), match.end(1), ":"),)
+    return failure.report(message, match.end(1), match.start(2), "put a colon after the key", fix)
 
 
 def explain_missing_key(failure: Failure) -> SourceProblem | None:

@@ -13,6 +13,7 @@ from noetl.playbook.source.brackets import (
 from noetl.playbook.source.conflicts import explain_conflict
 from noetl.playbook.source.failures import Failure
 from noetl.playbook.source.layout import (
+    explain_bracket_without_colon,
     explain_extra_key,
     explain_indentation,
     explain_inline_list,
@@ -78,6 +79,7 @@ _EXPLANATIONS: tuple[Callable[[Failure], SourceProblem | None], ...] = (
     _explain_directive,
     _explain_block_header,
     explain_inline_list,
+    explain_bracket_without_colon,
     explain_after_quote,
     explain_after_bracket,
     _explain_marker_line,
