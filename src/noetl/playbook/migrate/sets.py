@@ -11,15 +11,17 @@ from noetl.playbook.migrate.blocks import (
     column,
     has_gap_comments,
     is_inline,
+    line_end,
     line_start,
     moved_lines,
     newline,
+    next_line,
     rest_of_line,
 )
 from noetl.playbook.migrate.compose import comments, cut_entry, entry_end
 from noetl.playbook.migrate.evals import REFUSED_WORDS
 from noetl.playbook.migrate.rewrite import Rewrite, Untranslatable, attempt, prefix_key, rename_key
-from noetl.playbook.migrate.walk import steps, tasks, thens
+from noetl.playbook.migrate.walk import scalars, steps, tasks, thens
 from noetl.playbook.source.nodes import Entry, Mapping, Style
 
 SCOPES = {"set_iter": "iter", "set_ctx": "ctx", "set_vars": "step"}
@@ -127,10 +129,23 @@ def _merged_lines(text: str, holder: Mapping, parts: Sequence[Entry]) -> list[Ed
     lines = [f"set:{rest_of_key(text, first)}"]
     for part in parts:
         lines.extend(_lines(text, part, margin + INDENT, is_first=part is first))
+        lines.extend([""] * _blank_lines(part))
+    end = entry_end(text, first)
+    for _ in range(_blank_lines(first)):
+        end = line_end(text, next_line(text, end))
     return [
-        Edit(first.key.start, entry_end(text, first), newline(text).join(lines)),
+        Edit(first.key.start, end, newline(text).join(lines)),
         *(cut_entry(text, part, holder) for part in rest),
     ]
+
+
+def _blank_lines(part: Entry) -> int:
+    """How many blank lines at its end belong to a text that keeps them."""
+    last = list(scalars(part.value))[-1:]
+    if not last or last[0].style not in (Style.LITERAL, Style.FOLDED):
+        return 0
+    written = last[0].text.rstrip("\n")
+    return len(last[0].text) - len(written) - bool(written)
 
 
 def rest_of_key(text: str, part: Entry) -> str:
