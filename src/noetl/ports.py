@@ -55,13 +55,17 @@ class System(Clock, Chance, Protocol):
 
 
 class Ask(msgspec.Struct, frozen=True):
-    """What a worker could take on: so many things at once, under a lease of `lease_s` seconds."""
+    """What a worker could take on: so many things at once, under a lease of `lease_s` seconds.
+
+    With `within` only of that execution and those below it.
+    """
 
     worker: str
     slots: int
     lease_s: float
     indexes_max: int = 1
     pools: Sequence[str] = ()
+    within: str = ""
 
 
 class Granted(msgspec.Struct, frozen=True):
@@ -185,6 +189,9 @@ class EventLog(Protocol):
         """Executions that have not ended, by id, beginning after that one."""
 
     async def summary(self, execution_id: str) -> Summary | None: ...
+
+    async def recent(self, before: str, limit: int) -> Sequence[Summary]:
+        """Executions that no other started, by id from the last on; before that one where it is given."""
 
     async def rows(self, execution_id: str) -> tuple[int, Rows]:
         """The number of the last event, and at that moment all that can move the execution."""

@@ -23,11 +23,15 @@ class Takes(StrEnum):
     CHOICE = "choice"
     FILE = "file"
     FOLDER = "folder"
+    TEXT = "text"
     RULE = "rule"
 
 
 class Option(msgspec.Struct, frozen=True):
-    """`--name`, perhaps with a letter. The field of the record is the name with `-` as `_`."""
+    """`--name`, perhaps with a letter. The field of the record is the name with `-` as `_`.
+
+    One that takes `many` may be given again and again. `value` is what help calls its value.
+    """
 
     name: str
     help: str
@@ -35,6 +39,8 @@ class Option(msgspec.Struct, frozen=True):
     takes: Takes = Takes.NOTHING
     choices: tuple[str, ...] = ()
     default: str = ""
+    many: bool = False
+    value: str = ""
 
     @property
     def field(self) -> str:
@@ -46,7 +52,7 @@ class Option(msgspec.Struct, frozen=True):
 
     @property
     def value_name(self) -> str:
-        return "|".join(self.choices) if self.choices else self.takes.upper()
+        return "|".join(self.choices) if self.choices else self.value or self.takes.upper()
 
 
 class Operand(msgspec.Struct, frozen=True):
@@ -110,7 +116,7 @@ class _Reading:
     def __init__(self, command: Command) -> None:
         self.command = command
         self.options = {spelling: option for option in command.all_options for spelling in option.spellings}
-        self.values: dict[str, str | bool] = {}
+        self.values: dict[str, str | bool | list[str]] = {}
         self.operands: list[str] = []
 
     def read(self, words: Sequence[str]) -> Mapping[str, object]:
@@ -133,7 +139,12 @@ class _Reading:
             raise self._stopped(f'unknown option "{name}"', closest(name, self.options))
         if option.name == "help":
             raise HelpAsked
-        self.values[option.field] = self._value(option, name, value, waiting)
+        found = self._value(option, name, value, waiting)
+        if option.many:
+            earlier = self.values.get(option.field)
+            self.values[option.field] = [*(earlier if isinstance(earlier, list) else ()), str(found)]
+        else:
+            self.values[option.field] = found
 
     def _parted(self, word: str) -> tuple[str, str | None]:
         """`--name=value` and `-nvalue` are two words in one."""

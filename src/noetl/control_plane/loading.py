@@ -6,7 +6,7 @@ from contextlib import suppress
 import msgspec
 
 from noetl.engine import events as e
-from noetl.engine.codec import StoredEvent, UnknownEvent, decode, unseal
+from noetl.engine.codec import StoredEvent, UnknownEvent, decode_fact, unseal
 from noetl.engine.evolve import evolve
 from noetl.engine.incidents import Incident, of_damaged_event, of_missing_program, of_unknown_event
 from noetl.engine.program import Program
@@ -77,15 +77,15 @@ class Loader:
     async def _fact(self, state: State, data: bytes) -> e.Fact:
         name, seq, now = state.execution_id, state.seq + 1, self._clock.now()
         try:
-            event = decode(data)
-            if isinstance(event, StoredEvent):
-                await self._shelf.bring(event.reference)
-                event = unseal(event, self._shelf.fetch(event.reference))
+            fact = decode_fact(data)
+            if isinstance(fact, StoredEvent):
+                await self._shelf.bring(fact.reference)
+                fact = unseal(fact, self._shelf.fetch(fact.reference)).fact
         except (msgspec.MsgspecError, Missing) as error:
             raise Unreadable(of_damaged_event(name, seq, str(error), now)) from error
-        if isinstance(event, UnknownEvent):
-            raise Unreadable(of_unknown_event(name, event, now))
-        return event.fact
+        if isinstance(fact, UnknownEvent):
+            raise Unreadable(of_unknown_event(name, fact, now))
+        return fact
 
     async def _program(self, state: State, digest: str) -> Program:
         program = await self._programs.get(digest)

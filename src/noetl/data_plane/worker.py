@@ -29,12 +29,14 @@ class Worker:
         equipment: Equipment,
         limits: Limits | None = None,
         pools: Sequence[str] = (),
+        within: str = "",
     ) -> None:
         self.name = name
         self._control = control
         self._clock: Clock = equipment.system
         self._limits = limits or Limits()
         self._pools = pools
+        self._within = within
         self._programs = Programs(control.playbook)
         self._shelf = Shelf(equipment.results, self._limits.shelf_bytes_max)
         self._holdings: dict[int, Holding] = {}
@@ -93,7 +95,7 @@ class Worker:
 
     def ask(self, slots: int) -> Ask:
         limits = self._limits
-        return Ask(self.name, slots, limits.lease_s, max(1, slots * limits.prefetch), self._pools)
+        return Ask(self.name, slots, limits.lease_s, max(1, slots * limits.prefetch), self._pools, self._within)
 
     async def _poll(self) -> None:
         while True:

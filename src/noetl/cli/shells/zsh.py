@@ -51,4 +51,6 @@ def _option(option: Option, spelling: str) -> str:
 def _values(takes: Takes, choices: Sequence[str]) -> str:
     if takes is Takes.FILE:
         return "_files"
+    if takes is Takes.TEXT:
+        return ""
     return "_files -/" if takes is Takes.FOLDER else f"({known_words(takes, choices)})"

@@ -85,6 +85,11 @@ class MemoryStore:
     async def summary(self, execution_id: str) -> Summary | None:
         return self._summaries.get(execution_id)
 
+    async def recent(self, before: str, limit: int) -> Sequence[Summary]:
+        roots = (each for each in self._summaries.values() if each.parent is None)
+        names = (each.execution_id for each in roots if not before or each.execution_id < before)
+        return tuple(self._summaries[name] for name in heapq.nlargest(limit, names))
+
     async def rows(self, execution_id: str) -> tuple[int, Rows]:
         children = {name for name in self._children.get(execution_id, ()) if name in self._live}
         children |= self._agenda.children_of(execution_id)

@@ -8,7 +8,7 @@ import msgspec
 
 from noetl.engine import leases
 from noetl.engine.leases import Work
-from noetl.engine.worklist import Row, may_claim
+from noetl.engine.worklist import Row, is_within, may_claim
 from noetl.ports import Ask, Expired, Granted
 
 Key = tuple[str, Row]
@@ -86,7 +86,7 @@ class WorkTable:
         return leases.poison(self._rows[key[0]][key[1]])
 
     def _is_for(self, key: Key, ask: Ask) -> bool:
-        return may_claim(self._rows[key[0]], key[1], ask.worker, ask.pools)
+        return is_within(key[0], ask.within) and may_claim(self._rows[key[0]], key[1], ask.worker, ask.pools)
 
     def _grant_each(self, keys: Iterable[Key], ask: Ask, now: float) -> list[Granted]:
         granted: list[Granted] = []

@@ -76,6 +76,10 @@ def _told(path: str, error: apsw.Error) -> Trouble:
     return kind(f"the database {path} {advice} (SQLite: {error})")
 
 
+def no_file(path: str, error: OSError) -> NoAccess:
+    return NoAccess(f"the database {path} cannot be created: {error.strerror}; name a file in a folder of yours")
+
+
 def newer(path: str, found: int, known: int) -> NewerSchema:
     return NewerSchema(
         f"the database {path} has schema {found}, and this version of NoETL knows schemas up to {known}; "

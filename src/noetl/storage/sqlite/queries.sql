@@ -45,6 +45,11 @@ WHERE namespace = ?1 AND execution_id > ?2 AND is_live ORDER BY execution_id LIM
 SELECT execution_id, path, digest, status, started_at, changed_at, told_head, parent FROM executions
 WHERE namespace = ?1 AND execution_id = ?2 AND status IS NOT NULL;
 
+-- name: recent
+SELECT execution_id, path, digest, status, started_at, changed_at, told_head, parent FROM executions
+WHERE namespace = ?1 AND (?2 = '' OR execution_id < ?2) AND parent_id IS NULL AND status IS NOT NULL
+ORDER BY execution_id DESC LIMIT ?3;
+
 -- name: live_children
 SELECT execution_id FROM executions WHERE namespace = ?1 AND parent_id = ?2 AND is_live;
 
@@ -71,6 +76,7 @@ DELETE FROM work WHERE id IN (
 SELECT execution_id, run, path FROM work AS row
 WHERE namespace = ?1 AND place IS NOT NULL
   AND (pool IS NULL OR pool IN (SELECT value FROM json_each(?3)))
+  AND (?5 = '' OR execution_id = ?5 OR substr(execution_id, 1, length(?5) + 1) = ?5 || '.')
   AND NOT EXISTS (
     SELECT 1 FROM incidents AS held WHERE held.namespace = ?1 AND held.execution_id = row.execution_id AND held.parks
   )

@@ -49,6 +49,10 @@ def live(session: Session, after: str, limit: int) -> Sequence[Summary]:
     return tuple(each.summary for each in session.all("live", SummaryRow, after, limit))
 
 
+def recent(session: Session, before: str, limit: int) -> Sequence[Summary]:
+    return tuple(each.summary for each in session.all("recent", SummaryRow, before, limit))
+
+
 def summary(session: Session, execution_id: str) -> Summary | None:
     found = session.first("summary", SummaryRow, execution_id)
     return found.summary if found is not None else None

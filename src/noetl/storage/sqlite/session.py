@@ -9,6 +9,7 @@ from typing import TypeVar
 import apsw
 import msgspec
 
+from noetl.storage.sqlite.errors import no_file
 from noetl.storage.sqlite.queries import query
 
 T = TypeVar("T")
@@ -44,9 +45,12 @@ class Session:
 
 def connected(path: Path, busy_s: float) -> apsw.Connection:
     """The file is created for its owner alone, where there is none."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if not path.exists():
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise no_file(str(path), error) from error
     connection = apsw.Connection(str(path))
     connection.set_busy_timeout(int(busy_s * 1000))
     return connection

@@ -60,6 +60,9 @@ class SqliteStore:
     async def summary(self, execution_id: str) -> Summary | None:
         return await self._database.read(partial(reading.summary, execution_id=execution_id))
 
+    async def recent(self, before: str, limit: int) -> Sequence[Summary]:
+        return await self._database.read(partial(reading.recent, before=before, limit=limit))
+
     async def rows(self, execution_id: str) -> tuple[int, Rows]:
         return await self._database.read(partial(reading.rows, execution_id=execution_id))
 

@@ -69,7 +69,7 @@ class WorkRows:
     # ------------------------------------------------------------------------------ searches
 
     def find_open(self, ask: Ask, limit: int) -> list[Key]:
-        found = self._session.all("find_open", KeyRow, ask.worker, as_list(ask.pools), limit)
+        found = self._session.all("find_open", KeyRow, ask.worker, as_list(ask.pools), limit, ask.within)
         return [each.key for each in found]
 
     def find_expired(self, now: float, limit: int) -> list[Key]:
