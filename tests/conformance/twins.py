@@ -174,7 +174,8 @@ class _World:
     async def _append(self, part: c.Part) -> Append:
         name = EXECUTIONS[part.execution]
         head, rows = await self._twin.store.rows(name)
-        events = [b"%d" % (head + number) for number in range(part.events)]
+        ends = any(draw.kind in {"end", "end_all"} for draw in part.effects)
+        events = [b"%d" % (head + number) for number in range(max(part.events, int(ends)))]
         woken = [] if part.behind else [each for draw in part.effects for each in _wake(draw, rows.work)]
         effects = [*woken, *(each for draw in part.effects for each in self._effect(draw))]
         held = [(granted, step) for step in part.steps for granted in self._known([step.lease])]
