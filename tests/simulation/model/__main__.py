@@ -45,7 +45,9 @@ def _options() -> argparse.Namespace:
 def agrees(number: int, seen: Counter[str], *, orders: int = ORDERS, is_quiet: bool = True) -> bool:
     plain = plain_case(number)
     seen["cases"] += 1
-    seen["cases that are certain, if no time is used up"] += expected(plain).is_certain
+    foretold = expected(plain)
+    seen["cases that are certain, if no time is used up"] += foretold.is_certain
+    seen["cases that go in circles"] += any(doubt.startswith("too many") for doubt in foretold.doubts)
     for order in range(orders):
         world = ran(plain, NO_TROUBLE, order)
         if world.root.state.status == "cancelled":

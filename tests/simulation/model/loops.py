@@ -41,7 +41,10 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class StepLoop:
-    """The loop of one step run. `scope` is what its templates see besides `ctx` and `iter`."""
+    """The loop of one step run. `scope` is what its templates see besides `ctx` and `iter`.
+
+    `patch` and `carried` are what stays of it, in ctx and in `step`, where the step breaks.
+    """
 
     def __init__(self, setting: Setting, step: Step, run_id: str, given: Values, scope: dict[str, object]) -> None:
         self.setting = setting
@@ -50,7 +53,9 @@ class StepLoop:
         self.given = given
         self.scope = scope
         self.levels = list(step.loop.levels()) if step.loop is not None else []
-        self.counts: dict[tuple[int, ...], Counts] = {}
+        self.patch: Patch = {}
+        self.carried: Values = {}
+        self.log: list[tuple[str, object]] = []
 
     def run(self, ctx: dict[str, object]) -> Ended:
         return self.level((), ctx, {}, None)
@@ -70,6 +75,7 @@ class StepLoop:
                 step = ended.step
                 if not ended.kinds:
                     patch, ctx = both(patch, ended.patch), patched(ctx, ended.patch)
+                self.note(path, patch, step, ended)
             if one_by_one and (ended.breaks or (ended.kinds and self.is_fail_fast)):
                 break
         is_shaky = not one_by_one and len(items) > 1
@@ -89,6 +95,12 @@ class StepLoop:
             if is_alone:
                 raise
             raise Lost("a template breaks beside other iterations") from broken
+
+    def note(self, path: tuple[int, ...], patch: Patch, step: Values, ended: Ended) -> None:
+        """A sequential loop of its own, not inside another, is seen by others after each of its iterations."""
+        if not path:
+            self.patch, self.carried = patch, step
+            self.log.extend({} if ended.kinds else ended.patch.items())
 
     @property
     def is_fail_fast(self) -> bool:
@@ -153,7 +165,6 @@ class StepLoop:
         if bad and (self.is_fail_fast or breaking):
             shaky = is_shaky or any(ended.is_shaky for ended in bad)
             return self.failed(bad, counts, patch, step, is_shaky=shaky)
-        self.counts[path] = counts
         kept: Kept = {}
         if loop.mode is LoopMode.PARALLEL:
             good = [(ended.patch, ended.kept) for ended in ends if not ended.kinds]

@@ -40,13 +40,18 @@ class Setting(msgspec.Struct, frozen=True):
 
 
 class Thread(msgspec.Struct):
-    """One logical thread: a step run or an iteration, with every block it calls. `ctx` is what it sees."""
+    """One logical thread: a step run or an iteration, with every block it calls. `ctx` is what it sees.
+
+    `log` is every write, also those that later ones cover.
+    """
 
     ctx: dict[str, object]
     written: Patch = {}
     task_runs: int = 0
+    log: list[tuple[str, object]] = []
 
     def write(self, patch: Patch) -> None:
+        self.log.extend(patch.items())
         self.ctx = patched(self.ctx, patch)
         self.written = both(self.written, patch)
 

@@ -1,6 +1,6 @@
 """What a playbook must come to, foretold from its text and the answers of its tools."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -8,8 +8,8 @@ from noetl.playbook.model import Playbook
 from tests.simulation.model.expected import Expected, ExpectedRun, ExpectedTask
 from tests.simulation.model.outputs import NOTHING, Out, failure
 from tests.simulation.model.pipelines import Outcome
-from tests.simulation.model.races import ancestors, conflicts
-from tests.simulation.model.values import UNSURE, Lost, Place, is_unsure
+from tests.simulation.model.races import ancestors, candidates, conflicts
+from tests.simulation.model.values import UNSURE, Lost, Place, Raced, is_unsure
 from tests.simulation.model.workflow import Node, Request, Workflow
 
 PASSES = 6
@@ -53,13 +53,14 @@ class _Family:
         )
         read: frozenset[Place] = frozenset()
         written: frozenset[Place] = frozenset()
+        raced: Raced = {}
         for _ in range(PASSES):
-            flow = Workflow(request, read | written).run()
+            flow = Workflow(request, raced).run()
             more_read, more_written = conflicts(flow.nodes)
-            if more_read <= read and more_written <= written:
+            read, written = read | more_read, written | more_written
+            known, raced = raced, candidates(flow.nodes, read | written, raced)
+            if flow.lost is not None or repr(known) == repr(raced):
                 return _Judgement(flow, written, self.known).expected()
-            read |= more_read
-            written |= more_written
         return Expected(execution_id, doubts=("branches change each other's course too often",))
 
     def child(self, execution_id: str, fields: Mapping[str, object], own: Mapping[str, object]) -> Out:
@@ -191,12 +192,12 @@ class _Judgement:
     def results(self) -> tuple[Out, ...]:
         nodes = self.flow.nodes
         if self.fatal:
-            return tuple(nodes[index].result for index in self.fatal)
+            return _each_once(nodes[index].result for index in self.fatal)
         if self.flow.deadlock:
             return (NOTHING,)
         leaves = [index for index, node in enumerate(nodes) if node.is_leaf]
         last = [index for index in leaves if not any(index in self.before[other] for other in leaves)]
-        return tuple(nodes[index].output for index in last) or (NOTHING,)
+        return _each_once(nodes[index].output for index in last) or (NOTHING,)
 
     def outputs(self) -> dict[str, object]:
         raced = {place[1] for place in self.written if place[0] == "out"}
@@ -216,3 +217,8 @@ class _Judgement:
         if any(node.loop is UNSURE and not node.is_shaky for node in nodes):
             found.append("a loop that broke")
         return tuple(found)
+
+
+def _each_once(outputs: Iterable[Out]) -> tuple[Out, ...]:
+    """Those that differ in what an execution gives: its data."""
+    return tuple({repr((output.data, output.ref)): output for output in outputs}.values())

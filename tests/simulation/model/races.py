@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from tests.simulation.model.values import Place, is_unsure, overlap
+from tests.simulation.model.values import UNSURE, Place, Raced, is_unsure, overlap
 from tests.simulation.model.workflow import Node
 
 
@@ -56,6 +56,17 @@ def conflicts(nodes: list[Node]) -> tuple[frozenset[Place], frozenset[Place]]:
         if nodes[one].step == nodes[other].step:
             read |= _events(nodes[one], nodes[other])
     return frozenset(read), frozenset(written)
+
+
+def candidates(nodes: list[Node], places: frozenset[Place], known: Raced) -> Raced:
+    """Every value that was written to a place, or an unsure one where something around it or inside it was."""
+    found: dict[Place, tuple[object, ...]] = {}
+    for place in sorted(places):
+        values = {repr(value): value for value in known.get(place, ())}
+        written = [(there, value) for node in nodes for there, value in node.writes if overlap(place, there)]
+        values |= {repr(value): value if there == place else UNSURE for there, value in written}
+        found[place] = tuple(values.values())
+    return found
 
 
 def _met(reader: Node, writer: Node) -> set[Place]:

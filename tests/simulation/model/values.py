@@ -4,7 +4,7 @@ Every name a template reads is noted, so that the model can tell afterwards whic
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from noetl.engine.reference import Reference
 from noetl.errors import TemplateError
@@ -40,17 +40,33 @@ class Broken(Exception):
         super().__init__(kind)
         self.kind = kind
 
+    def __repr__(self) -> str:
+        return f"Broken {self.kind}"
+
+
+Raced = Mapping[Place, tuple[object, ...]]
+"""What branches beside each other write or read, and every value it may have besides the one it has here."""
+
+
+class _Absent:
+    """No value at all."""
+
+
+ABSENT = _Absent()
+VARIANTS_MAX = 64
+
 
 class Reader:
-    """Evaluates templates for one step run. `steps` are the names of steps; `raced` is what others may change.
+    """Evaluates templates for one run of `step`. `steps` are the names of steps; `raced` is what others may change.
 
-    `step` is set while the event is the one that brought the token, and not the run's own.
+    `is_leaving`: the run has ended, so that the event is its own and its name means its own output.
     """
 
-    def __init__(self, steps: frozenset[str], raced: frozenset[Place], step: str | None) -> None:
+    def __init__(self, steps: frozenset[str], raced: Raced, step: str) -> None:
         self.steps = steps
         self.raced = raced
         self.step = step
+        self.is_leaving = False
         self.reads: set[Place] = set()
 
     def evaluate(self, value: object, scope: Scope) -> object:
@@ -63,39 +79,87 @@ class Reader:
     def test(self, when: Guard, scope: Scope) -> bool:
         if not isinstance(when, str):
             return when is not False
-        self._note(when, scope)
-        try:
-            return parse(when).test(scope)
-        except TemplateError as error:
-            raise Broken(error.kind) from error
+        found = self._results(when, scope, parse(when).test)
+        if len(found) > 1:
+            raise Lost(f"{when} depends on what another branch does")
+        return bool(_sure(found[0]))
 
     def _template(self, text: str, scope: Scope) -> object:
         names = parse(text).names
         if PLAIN.fullmatch(text) and len(names) == 1 and _read(names[0], scope) is UNSURE:
             return UNSURE
-        self._note(text, scope)
-        try:
-            return parse(text).evaluate(scope)
-        except TemplateError as error:
-            raise Broken(error.kind) from error
+        found = self._results(text, scope, parse(text).evaluate)
+        if len(found) == 1:
+            return _sure(found[0])
+        if any(isinstance(each, Broken) or "Reference" in repr(each) for each in found):
+            raise Lost(f"{text} may fail by what another branch does")
+        return UNSURE
 
-    def _note(self, text: str, scope: Scope) -> None:
+    def _results(self, text: str, scope: Scope, evaluate: Callable[[Scope], object]) -> list[object]:
+        """What the template gives, or how it breaks, for every value that other branches may have written."""
+        found: dict[str, object] = {}
+        for variant in self._variants(text, scope):
+            try:
+                result = evaluate(variant)
+            except TemplateError as error:
+                result = Broken(error.kind)
+            found[repr(result)] = result
+        return list(found.values())
+
+    def _variants(self, text: str, scope: Scope) -> list[Scope]:
+        places = []
         for use in parse(text).names:
             place = self._place(use)
             if place is not None:
                 self.reads.add(place)
-                if any(overlap(place, other) for other in self.raced):
-                    raise Lost(f"{'.'.join(place)} may change meanwhile")
+                places.extend(self._met(place))
             if is_unsure(_read(use, scope)):
                 raise Lost(f"{text} reads something unsure")
+        variants = [scope]
+        for place in dict.fromkeys(places):
+            values = self.raced[place]
+            if is_unsure(values) or len(variants) * (len(values) + 2) > VARIANTS_MAX:
+                raise Lost(f"{'.'.join(place)} may change meanwhile")
+            variants += [_varied(each, place, value) for each in variants for value in (*values, ABSENT)]
+        return variants
+
+    def _met(self, place: Place) -> list[Place]:
+        """The place itself where it is raced; of one around it or inside it nobody knows what it may be."""
+        if place in self.raced and place[0] != "event":
+            return [place]
+        if any(overlap(place, other) for other in self.raced):
+            raise Lost(f"{'.'.join(place)} may change meanwhile")
+        return []
 
     def _place(self, use: NameUse) -> Place | None:
         segments = tuple(segment.name for segment in use.segments)
         if use.root == "ctx":
             return ("ctx", *segments)
+        if self.is_leaving and use.root in ("event", self.step):
+            return None
         if use.root == "event":
-            return ("event", self.step, *segments) if self.step is not None else None
+            return ("event", self.step, *segments)
         return ("out", use.root) if use.root in self.steps else None
+
+
+def _sure(result: object) -> object:
+    if isinstance(result, Broken):
+        raise result
+    return result
+
+
+def _varied(scope: Scope, place: Place, value: object) -> Scope:
+    """The scope as it would be, had another branch written this value, or had nobody written any."""
+    keys = place if place[0] == "ctx" else place[1:]
+    return _replaced(scope, keys, value)
+
+
+def _replaced(scope: Scope, keys: Place, value: object) -> Scope:
+    key, *rest = keys
+    if rest:
+        inside = scope.get(key)
+        return {**scope, key: _replaced(inside if isinstance(inside, Mapping) else {}, tuple(rest), value)}
+    return {name: each for name, each in {**scope, key: value}.items() if each is not ABSENT}
 
 
 def overlap(one: Place, other: Place) -> bool:
@@ -129,7 +193,7 @@ def assignments(reader: Reader, written: Mapping[str, object], scope: Scope) -> 
     for target, value in written.items():
         name, _, path = target.partition(".")
         result = reader.evaluate(value, scope)
-        if result is UNSURE and not target.endswith("_ref"):
+        if result is UNSURE and target.endswith("_ref") is not str(value).endswith(".ref }}"):
             raise Lost(f"{target} may receive a reference")
         is_reference = isinstance(result, Reference)
         if result is not None and result is not UNSURE and is_reference != target.endswith("_ref"):

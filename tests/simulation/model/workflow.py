@@ -13,7 +13,18 @@ from noetl.playbook.model import Dialect, Directive, Join, OnDeny, Playbook, Rou
 from tests.simulation.model.loops import Blocks, StepBroken, StepLoop, layers
 from tests.simulation.model.outputs import NOTHING, Out, failure, kept, kind_of, seen
 from tests.simulation.model.pipelines import Outcome, Pipeline, Setting, Stage, Thread, task_runs_max
-from tests.simulation.model.values import UNSURE, Broken, Lost, Patch, Place, Reader, Unsure, assignments, patched
+from tests.simulation.model.values import (
+    UNSURE,
+    Broken,
+    Lost,
+    Patch,
+    Place,
+    Raced,
+    Reader,
+    Unsure,
+    assignments,
+    patched,
+)
 
 RUNS_MAX = 60
 """An execution with more step runs goes in circles: the model leaves it alone."""
@@ -63,7 +74,7 @@ class Request(msgspec.Struct, frozen=True):
 class Workflow:
     """`raced` is what branches that ran beside each other wrote or read, as far as it is known by now."""
 
-    def __init__(self, request: Request, raced: frozenset[Place]) -> None:
+    def __init__(self, request: Request, raced: Raced) -> None:
         self.request = request
         self.playbook = request.playbook
         self.raced = raced
@@ -210,7 +221,7 @@ class Workflow:
         thread = Thread(self.ctx)
         stage = Stage(step.tool, node.id, task_runs_max(*layers(setting, step)), given)
         end = Pipeline(setting, thread, stage, Blocks(step).call).run()
-        self.write(node, thread.written)
+        self.write(node, thread.written, thread.log)
         node.output = end.output
         return stage.step, frozenset({kind_of(end.output)}) if end.is_failed else frozenset()
 
@@ -226,12 +237,14 @@ class Workflow:
         try:
             ended = loop.run(self.ctx)
         except StepBroken as broken:
+            self.write(node, loop.patch, loop.log)
             node.output, node.loop = failure(broken.kind), broken.counts
-            return {}, frozenset({broken.kind})
+            return loop.carried, frozenset({broken.kind})
         except Broken as broken:
+            self.write(node, loop.patch, loop.log)
             node.fatal = frozenset({broken.kind})
             return {}, node.fatal
-        self.write(node, ended.patch)
+        self.write(node, ended.patch, loop.log)
         node.output, node.loop, node.is_shaky = ended.output, ended.output.loop, node.is_shaky or ended.is_shaky
         return ended.step, ended.kinds
 
@@ -262,7 +275,7 @@ class Workflow:
         self, step: Step, node: Node, reader: Reader, given: Values, own: Values, kinds: frozenset[object]
     ) -> None:
         event = self.boundary_event(node, kinds)
-        reader.step = None
+        reader.is_leaving = True
         try:
             if not kinds:
                 patches = assignments(reader, step.set, self.leaving(node, given, own, event))
@@ -334,9 +347,10 @@ class Workflow:
         scope = self.scope(given, event)
         return {**scope, node.step: shown["output"], **shown, "step": own}
 
-    def write(self, node: Node, patch: Patch) -> None:
+    def write(self, node: Node, patch: Patch, log: Iterable[tuple[str, object]] = ()) -> None:
+        """`log` is what was to be seen in between."""
         self.ctx = patched(self.ctx, patch)
-        node.writes.extend((("ctx", *path.split(".")), value) for path, value in patch.items())
+        node.writes.extend((("ctx", *path.split(".")), value) for path, value in (*log, *patch.items()))
 
 
 def _join(door: Node, token: Token) -> None:
