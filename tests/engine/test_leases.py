@@ -34,8 +34,12 @@ def test_a_claim_finds_nothing_once_all_is_handed_out() -> None:
 
 def test_indexes_start_in_order_within_the_slots_of_the_lease() -> None:
     work, _ = claimed(Work(10, slots=5), 1, slots=2, indexes_max=3)
-    assert leases.start(work, 1, 1) is None
+    skipped = leases.start(work, 1, 1)
+    assert skipped is not None
+    assert skipped.leases[0].running == {0, 1}
+    assert leases.start(skipped, 1, 0) is skipped
     work = started(work, 1, 0, 1)
+    assert work == skipped
     assert leases.start(work, 1, 2) is None
     ended = leases.end(work, 1, 0)
     work = started(ended, 1, 2)
@@ -205,10 +209,28 @@ def test_a_parked_index_takes_its_slot_along_and_goes_out_again_when_it_wakes() 
 
 
 def test_a_lease_whose_only_slot_is_parked_gives_the_rest_back() -> None:
-    work, _ = claimed(Work(3, slots=1), 1)
+    work, _ = claimed(Work(3, slots=2), 1, slots=1, indexes_max=3)
     parked = leases.park(started(work, 1, 0), 1, 0)
     assert parked is not None
-    assert (parked.leases, parked.returned, parked.free_slots) == ((), ((1, 3),), 0)
+    assert (parked.leases, parked.returned, parked.free_slots) == ((), ((1, 3),), 1)
+
+
+def test_where_one_runs_at_a_time_the_next_is_not_handed_out_before_it_has_ended() -> None:
+    work, lease = claimed(Work(3, slots=1), 1, indexes_max=3)
+    assert (lease.next, lease.stop) == (0, 1)
+    assert not leases.is_open(work)
+    ended = leases.end(started(work, 1, 0), 1, 0)
+    assert ended is not None
+    assert leases.is_open(ended)
+
+
+def test_poison_is_not_handed_out_again() -> None:
+    counts = {0: DELIVERIES_MAX, 1: DELIVERIES_MAX - 1}
+    work = Work(4, slots=2, next=3, returned=((0, 2),), deliveries=counts)
+    _, lease = claimed(work, 1, indexes_max=3)
+    assert (lease.next, lease.stop) == (1, 2)
+    _, fresh = claimed(Work(4, slots=2, next=3, returned=((0, 1),), deliveries=counts), 1, indexes_max=3)
+    assert (fresh.next, fresh.stop) == (3, 4)
 
 
 def test_the_last_index_of_a_lease_ends_it_when_it_is_parked() -> None:
@@ -242,3 +264,19 @@ def test_only_what_is_back_is_poison() -> None:
     counts = dict.fromkeys((6, 1, 2, 4), DELIVERIES_MAX) | {5: DELIVERIES_MAX - 1}
     work = Work(9, slots=1, next=9, returned=((1, 3), (5, 7)), deliveries=counts)
     assert leases.poison(work) == (1, 2, 6)
+
+
+def test_what_has_begun_goes_out_before_what_has_not_so_that_no_more_is_in_flight_than_allowed() -> None:
+    work = Work(9, slots=2, next=6, returned=((3, 5),), parked=frozenset({5}))
+    work = leases.wake(work, 5)
+    assert (work.returned, work.begun) == (((3, 6),), frozenset({5}))
+    work, lease = claimed(work, 1, slots=2, indexes_max=4)
+    assert (lease.next, lease.stop, lease.slots) == (5, 6, 1)
+    lost, _ = leases.expire(work, 1e9)
+    assert (lost.returned, lost.begun) == (((3, 6),), frozenset({5}))
+    work = started(work, 1, 5)
+    assert work.begun == frozenset()
+    assert leases.release(work, 1).begun == {5}
+    assert leases.drop(leases.release(work, 1), 5).begun == frozenset()
+    work, lease = claimed(work, 2, slots=2, indexes_max=4)
+    assert (lease.next, lease.stop, lease.slots) == (3, 5, 1)

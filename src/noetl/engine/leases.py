@@ -39,6 +39,7 @@ class Lease(msgspec.Struct, frozen=True):
 class Work(msgspec.Struct, frozen=True):
     """`next` is the first index never handed out; `returned` came back without an end and go out first, in order.
 
+    Of these, `begun` are the first to go: they have started and keep their place among what is in flight.
     A pipeline without a loop is work with one index. `deliveries` counts only what came back.
     Only workers of the `pool` may have it, where there is one. `local` is the path of the loop that stays on one
     worker: no other gets a lease on any of its work while that one holds some.
@@ -53,6 +54,7 @@ class Work(msgspec.Struct, frozen=True):
     deliveries: Mapping[int, int] = {}
     pool: str | None = None
     local: Path | None = None
+    begun: frozenset[int] = frozenset()
 
     @property
     def free_slots(self) -> int:
@@ -83,14 +85,20 @@ def claim(
     granted = min(slots, work.free_slots)
     if granted < 1 or (work.local is not None and is_held_by_other(work, worker)):
         return None
-    first, stop = _next_out(work, indexes_max)
+    first, stop = _next_out(work, indexes_max if work.slots > 1 else 1)  # in order, one may need what the last wrote
     if first >= stop:
         return None
     lease = Lease(epoch, worker, now + lease_s, min(granted, stop - first), first, stop)
     leases = (*work.leases, lease)
-    if work.returned:
+    if first < work.next:
         return _replace(work, returned=_minus(work.returned, (first, stop)), leases=leases), lease
     return _replace(work, next=stop, leases=leases), lease
+
+
+def is_open(work: Work) -> bool:
+    """Whether some worker could be granted something."""
+    first, stop = _next_out(work, 1)
+    return first < stop and work.free_slots > 0
 
 
 def is_held_by_other(work: Work, worker: str) -> bool:
@@ -111,11 +119,15 @@ def is_current(work: Work, epoch: int, now: float) -> bool:
 
 
 def start(work: Work, epoch: int, index: int) -> Work | None:
-    """The holder starts an index: one it was given, in order, within its slots; or one it was given back."""
+    """The holder speaks of an index. It begins them in order, so those before have begun too."""
     lease = work.lease(epoch)
-    if lease is None or index != lease.next or index >= lease.stop or len(lease.running) >= lease.slots:
+    if lease is None or index in lease.running:
+        return work if lease is not None else None
+    running = lease.running.union(range(lease.next, index + 1))
+    if not lease.next <= index < lease.stop or len(running) > lease.slots:
         return None
-    return _with(work, lease, msgspec.structs.replace(lease, next=index + 1, running=lease.running | {index}))
+    moved = msgspec.structs.replace(lease, next=index + 1, running=running)
+    return _with(_replace(work, begun=work.begun - running), lease, moved)
 
 
 def end(work: Work, epoch: int, index: int) -> Work | None:
@@ -143,7 +155,8 @@ def park(work: Work, epoch: int, index: int) -> Work | None:
 
 def wake(work: Work, index: int) -> Work:
     """A parked index can go on: it goes out again before anything new."""
-    return _replace(work, parked=work.parked - {index}, returned=_plus(work.returned, (index, index + 1)))
+    returned = _plus(work.returned, (index, index + 1))
+    return _replace(work, parked=work.parked - {index}, returned=returned, begun=work.begun | {index})
 
 
 def release(work: Work, epoch: int) -> Work:
@@ -187,18 +200,24 @@ def poison(work: Work) -> tuple[int, ...]:
 def drop(work: Work, index: int) -> Work:
     """An index that must not go out again."""
     kept = {other: number for other, number in work.deliveries.items() if other != index}
-    return _replace(work, returned=_minus(work.returned, (index, index + 1)), deliveries=kept)
+    returned = _minus(work.returned, (index, index + 1))
+    return _replace(work, returned=returned, begun=work.begun - {index}, deliveries=kept)
 
 
 def _next_out(work: Work, indexes_max: int) -> Range:
-    """What goes out next. An index that may have killed a worker goes alone, so that no other is blamed for it."""
-    if not work.returned:
-        return work.next, min(work.next + indexes_max, work.count)
-    first, stop = work.returned[0]
-    if first in work.deliveries:
-        return first, first + 1
-    stop = min(first + indexes_max, stop)
-    return first, next((index for index in range(first, stop) if index in work.deliveries), stop)
+    """What goes out next: first what came back, and poison never.
+
+    An index that may have killed a worker goes alone, so that no other is blamed for it.
+    """
+    begun = _ranges(index for index in work.begun if _holds(work.returned, index))
+    for first, stop in (*begun, *work.returned):
+        for index in range(first, stop):
+            if index not in work.deliveries:
+                last = min(index + indexes_max, stop)
+                return index, next((other for other in range(index, last) if other in work.deliveries), last)
+            if work.deliveries[index] < DELIVERIES_MAX:
+                return index, index + 1
+    return work.next, min(work.next + indexes_max, work.count)
 
 
 def _back(work: Work, lease: Lease, *, blame: bool) -> Work:
@@ -207,7 +226,8 @@ def _back(work: Work, lease: Lease, *, blame: bool) -> Work:
         counts[index] = counts.get(index, 0) + 1
     rest = (*((index, index + 1) for index in lease.running), (lease.next, lease.stop))
     leases = tuple(other for other in work.leases if other is not lease)
-    return _replace(work, leases=leases, returned=_plus(work.returned, *rest), deliveries=counts)
+    begun = work.begun | lease.running
+    return _replace(work, leases=leases, returned=_plus(work.returned, *rest), begun=begun, deliveries=counts)
 
 
 def _suspects(lease: Lease) -> Iterable[int]:

@@ -9,7 +9,7 @@ from typing import assert_never
 import msgspec
 
 from noetl.engine import leases
-from noetl.engine.commands import EndWait
+from noetl.engine.commands import Continue, EndWait
 from noetl.engine.effects import ClearTimers, EndAll, EndWork, OfferWork, SetTimer, StopWork
 from noetl.engine.events import Path
 from noetl.engine.leases import Lease, Work
@@ -21,11 +21,11 @@ WorkEffect = OfferWork | EndWork | StopWork | EndAll
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """What a report means for the lease it was made under: which indexes began, ended or wait, in that order."""
+    """What a report means for the lease it was made under: which indexes it speaks of, and which ended or wait."""
 
     row: Row
     epoch: int
-    started: tuple[int, ...] = ()
+    begun: tuple[int, ...] = ()
     ended: tuple[int, ...] = ()
     parked: tuple[int, ...] = ()
 
@@ -36,7 +36,7 @@ def advance(rows: MutableMapping[Row, Work], progress: Progress, now: float) -> 
     if work is None or not leases.is_current(work, progress.epoch, now):
         return False
     for indexes, how in (
-        (progress.started, leases.start),
+        (progress.begun, leases.start),
         (progress.ended, leases.end),
         (progress.parked, leases.park),
     ):
@@ -79,6 +79,8 @@ def carry_out(rows: MutableMapping[Row, Work], effect: WorkEffect) -> tuple[Leas
 
 def is_cleared(timer: SetTimer, effect: ClearTimers) -> bool:
     """Whether a timer belongs to what is over: a step run, or an iteration and what is inside it."""
+    if isinstance(timer.command, Continue):
+        return False
     path = timer.command.path if isinstance(timer.command, EndWait) else ()
     return timer.command.step_run_id == effect.step_run_id and path[: len(effect.path)] == effect.path
 
@@ -122,3 +124,8 @@ def _stop(rows: MutableMapping[Row, Work], effect: StopWork) -> tuple[Lease, ...
     rows[row] = leases.stop(before, frozenset(effect.started))
     kept = {lease.epoch for lease in rows[row].leases}
     return tuple(lease for lease in before.leases if lease.epoch not in kept)
+
+
+def is_within(execution_id: str, root: str) -> bool:
+    """Whether an execution is the root or was started below it; every one is where no root is named."""
+    return not root or execution_id == root or execution_id.startswith(f"{root}.")
