@@ -38,6 +38,7 @@ class Wish(msgspec.Struct, frozen=True):
     slots: int
     indexes_max: int
     pools: tuple[str, ...]
+    within: str = ""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -212,7 +213,9 @@ class _Drawing:
 
     def wish(self) -> Wish:
         pools = self.random.choice((POOLS, POOLS, POOLS[:1], ()))
-        return Wish(self.random.choice(WORKERS), self.random.randrange(4), self.random.randint(1, 3), pools)
+        slots, indexes = self.random.randrange(4), self.random.randint(1, 3)
+        within = self.random.choice(("", "", "", "", "e1", "e1.1"))
+        return Wish(self.random.choice(WORKERS), slots, indexes, pools, within)
 
     def _lease(self) -> int:
         return min(int(self.random.expovariate(0.6)), 9)

@@ -22,8 +22,10 @@ def loop(run: str = "a#1", path: Path = (), *, count: int = 10, slots: int = 3, 
     return OfferWork(run, path, count, slots, local=local)
 
 
-def ask(worker: str = "w1", *, slots: int = 10, indexes_max: int = 1, pools: Sequence[str] = ()) -> Ask:
-    return Ask(worker, slots, LEASE_S, indexes_max, pools)
+def ask(
+    worker: str = "w1", *, slots: int = 10, indexes_max: int = 1, pools: Sequence[str] = (), within: str = ""
+) -> Ask:
+    return Ask(worker, slots, LEASE_S, indexes_max, pools, within)
 
 
 def wait_timer(run: str, path: Path, due_at: float, timer_id: str | None = None) -> SetTimer:

@@ -347,6 +347,17 @@ async def test_live_executions_are_listed_by_id_in_pages_and_ended_ones_are_not(
         assert list(await store.live("e3", 10)) == []
 
 
+async def test_what_was_started_by_nobody_is_listed_from_the_last_id_on_in_pages(home: Home) -> None:
+    async with home.store() as store:
+        for name in ("e3", "e1", "e2"):
+            await append(store, name=name, summary=summary(name, "completed"))
+        child = Summary("e9", "p", "d", "running", 1.0, 1.0, 1, Parent("e1", "a#1", (), "t", 1))
+        await append(store, name="e9", summary=child)
+        await append(store, name="untold")
+        assert [each.execution_id for each in await store.recent("", 2)] == ["e3", "e2"]
+        assert [each.execution_id for each in await store.recent("e2", 2)] == ["e1"]
+
+
 async def test_rows_show_the_head_the_work_the_timers_and_the_children_of_one_moment(home: Home) -> None:
     async with home.store() as store:
         parent = Parent(E, "a#1", (), "t", 1)

@@ -90,6 +90,15 @@ async def test_work_of_a_pool_that_waits_does_not_hide_what_came_later(home: Hom
         assert runs(await store.claim(ask(), 5)) == ["a#1"]
 
 
+async def test_who_keeps_to_one_execution_gets_only_of_it_and_of_those_below_it(home: Home) -> None:
+    async with home.store() as store:
+        for name in ("e0", "e1", "e1.1.2", "e10"):
+            await append(store, task(), name=name)
+        assert [each.execution_id for each in await store.claim(ask(within="e1"), 10)] == ["e1", "e1.1.2"]
+        answer = await append(store, task("b#1"), name="e0", asks=[ask(within="e1")])
+        assert (list(answer.granted), answer.has_work) == ([], True)
+
+
 async def test_a_loop_that_stays_on_one_worker_is_not_shared(home: Home) -> None:
     async with home.store() as store:
         await append(store, loop("a#1", (0,), local=()), loop("a#1", (1,), local=()))

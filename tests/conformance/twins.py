@@ -34,7 +34,7 @@ from tests.conformance.homes import HandClock, Home, MemoryHome, Ports, SqliteHo
 
 Call = Callable[[Ports], Awaitable[object]]
 
-EXECUTIONS = tuple(f"e{number}" for number in range(c.EXECUTIONS))
+EXECUTIONS = ("e0", "e1", "e1.1")[: c.EXECUTIONS]
 RUNS = tuple(f"{step}#1" for step in "abc"[: c.RUNS])
 
 
@@ -181,7 +181,7 @@ class _World:
         held = [(granted, step) for step in part.steps for granted in self._known([step.lease])]
         steps = [_progress(granted, step.how, _current(granted, rows.work)) for granted, step in held]
         steps = [each for each, (granted, _) in zip(steps, held, strict=True) if granted.execution_id == name]
-        summary = Summary(name, "p", "d", part.status, 1.0, self._clock.now(), head) if part.status else None
+        summary = _summary(name, part.status, self._clock.now(), head) if part.status else None
         done = [id_ for number in part.done for id_ in await self._waiting(number)]
         return Append(name, head - part.behind, events, effects, steps, done, [_ask(w) for w in part.wishes], summary)
 
@@ -233,7 +233,7 @@ def _wake(draw: c.Draw, rows: object) -> Iterator[Effect]:
 
 
 def _ask(wish: c.Wish) -> Ask:
-    return Ask(wish.worker, wish.slots, 10.0, wish.indexes_max, wish.pools)
+    return Ask(wish.worker, wish.slots, 10.0, wish.indexes_max, wish.pools, wish.within)
 
 
 def _current(granted: Granted, rows: object) -> Lease:
@@ -258,6 +258,11 @@ def _progress(granted: Granted, how: str, lease: Lease) -> Progress:
             return Progress(row, epoch, (lease.stop,))
 
 
+def _summary(name: str, status: str, now: float, head: int) -> Summary:
+    parent = Parent(name.partition(".")[0], RUNS[0], (), "t", 1) if "." in name else None
+    return Summary(name, "p", "d", status, 1.0, now, head, parent)
+
+
 # ------------------------------------------------------------------------------ answers
 
 
@@ -268,6 +273,8 @@ def _looks() -> Iterator[Call]:
     yield lambda ports: ports.store.messages(3, 2)
     yield lambda ports: ports.store.live("", 100)
     yield lambda ports: ports.store.live("e0", 1)
+    yield lambda ports: ports.store.recent("", 100)
+    yield lambda ports: ports.store.recent("e1.1", 1)
     yield lambda ports: ports.store.incidents(None, 100)
     for number in range(5):
         yield lambda ports, path=f"p{number}": ports.catalog.by_path(path, None)  # type: ignore[misc]

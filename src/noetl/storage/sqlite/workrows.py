@@ -6,7 +6,7 @@ import msgspec
 
 from noetl.engine import leases
 from noetl.engine.leases import Work
-from noetl.engine.worklist import Row, may_claim
+from noetl.engine.worklist import Row, is_within, may_claim
 from noetl.ports import Ask, Expired, Granted
 from noetl.storage.sqlite.counters import Counters
 from noetl.storage.sqlite.records import Key, KeyRow, WorkRow, encode_work, path_text
@@ -120,7 +120,7 @@ class WorkRows:
     def _grant(self, key: Key, ask: Ask, now: float) -> Granted | None:
         rows = self._rows[key[0]]
         work = rows[key[1]]
-        if not may_claim(rows, key[1], ask.worker, ask.pools):
+        if not is_within(key[0], ask.within) or not may_claim(rows, key[1], ask.worker, ask.pools):
             return None
         claimed = leases.claim(
             work,
