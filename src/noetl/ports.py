@@ -3,7 +3,7 @@
 Ports are asynchronous where real ones wait. Records travel as they are between processes, so all of them are frozen.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -270,13 +270,26 @@ class Catalog(Protocol):
     async def by_path(self, path: str, version: str | None) -> Registered | None: ...
 
 
+class Deposit(msgspec.Struct, frozen=True):
+    """What a stream came to."""
+
+    sha256: str
+    bytes: int
+
+
 class ResultStore(Protocol):
-    """Bytes under their sha256. What `put` has answered is durable."""
+    """Bytes under their sha256. What `put` or `put_stream` has answered is durable."""
 
     async def put(self, blobs: Sequence[Blob]) -> None: ...
 
+    async def put_stream(self, chunks: AsyncIterable[bytes]) -> Deposit:
+        """Takes them piece by piece, never whole in memory. A stream that breaks off leaves nothing."""
+
     async def get(self, sha256: str) -> bytes | None:
-        """The bytes, checked; None where there are none."""
+        """The bytes, checked; None where there are none, or where they are damaged."""
+
+    async def open(self, sha256: str) -> AsyncIterator[bytes] | None:
+        """The bytes piece by piece; None where there are none. Where they are damaged it ends with `Unavailable`."""
 
 
 class Credentials(Protocol):

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from noetl.ports import Catalog, Store
-from noetl.storage.memory import MemoryCatalog, MemoryStore
+from noetl.ports import Catalog, ResultStore, Store
+from noetl.storage.memory import MemoryCatalog, MemoryResults, MemoryStore
+from noetl.storage.results import FileResults
 from noetl.storage.sqlite import Database, SqliteCatalog, SqliteStore
 
 START_S = 1_790_000_000.0
@@ -33,6 +34,7 @@ class HandClock:
 class Ports(msgspec.Struct, frozen=True):
     store: Store
     catalog: Catalog
+    results: ResultStore
 
 
 class Home(ABC):
@@ -54,11 +56,16 @@ class Home(ABC):
         async with self.ports() as ports:
             yield ports.catalog
 
+    @asynccontextmanager
+    async def results(self) -> AsyncIterator[ResultStore]:
+        async with self.ports() as ports:
+            yield ports.results
+
 
 class MemoryHome(Home):
     def __init__(self) -> None:
         super().__init__()
-        self._ports = Ports(MemoryStore(self.clock), MemoryCatalog())
+        self._ports = Ports(MemoryStore(self.clock), MemoryCatalog(), MemoryResults())
 
     @asynccontextmanager
     async def ports(self) -> AsyncIterator[Ports]:
@@ -66,16 +73,19 @@ class MemoryHome(Home):
 
 
 class SqliteHome(Home):
+    """What `noetl run` keeps beside a project: a database and files."""
+
     def __init__(self, folder: Path, clock: HandClock | None = None) -> None:
         super().__init__(clock)
-        self._path = folder / "noetl.db"
+        self._folder = folder
 
     @asynccontextmanager
     async def ports(self) -> AsyncIterator[Ports]:
-        database = Database(self._path)
+        database, results = Database(self._folder / "noetl.db"), FileResults(self._folder / "results")
         await database.open()
-        yield Ports(SqliteStore(database, self.clock), SqliteCatalog(database))
+        yield Ports(SqliteStore(database, self.clock), SqliteCatalog(database), results)
         await database.close()
+        await results.close()
 
 
 HOMES = ("memory", "sqlite")

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from noetl.engine.effects import CancelChild, EndAll, OfferWork
 from noetl.ports import Append, Appended, Ask, Unavailable
-from noetl.storage.sqlite import Database, SqliteStore, StorageError
+from noetl.storage.errors import StorageError
+from noetl.storage.sqlite import Database, SqliteStore
 
 TASKS = 3
 """Executions that are written at once, so that commits have company."""

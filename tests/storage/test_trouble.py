@@ -10,18 +10,17 @@ import apsw
 import pytest
 
 from noetl.ports import Append, Appended, Unavailable
-from noetl.storage.sqlite import (
+from noetl.storage.errors import (
     Damaged,
-    Database,
     DiskFull,
     Locked,
     NewerSchema,
     NoAccess,
     NotOurs,
     ReadOnly,
-    SqliteStore,
     StorageError,
 )
+from noetl.storage.sqlite import Database, SqliteStore
 from tests.storage.children import losses, told, writer
 from tests.storage.committing import RealClock
 

@@ -2,30 +2,6 @@
 
 from noetl.storage.sqlite.catalog import SqliteCatalog
 from noetl.storage.sqlite.database import Database
-from noetl.storage.sqlite.errors import (
-    Damaged,
-    DiskFailed,
-    DiskFull,
-    Locked,
-    NewerSchema,
-    NoAccess,
-    NotOurs,
-    ReadOnly,
-    StorageError,
-)
 from noetl.storage.sqlite.store import SqliteStore
 
-__all__ = [
-    "Damaged",
-    "Database",
-    "DiskFailed",
-    "DiskFull",
-    "Locked",
-    "NewerSchema",
-    "NoAccess",
-    "NotOurs",
-    "ReadOnly",
-    "SqliteCatalog",
-    "SqliteStore",
-    "StorageError",
-]
+__all__ = ["Database", "SqliteCatalog", "SqliteStore"]

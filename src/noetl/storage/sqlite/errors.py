@@ -6,43 +6,17 @@ from contextlib import contextmanager
 import apsw
 
 from noetl.ports import Unavailable
-
-
-class StorageError(Exception):
-    """The database cannot be used as it is. Trying again does not help."""
-
-
-class ReadOnly(StorageError):
-    pass
-
-
-class NoAccess(StorageError):
-    pass
-
-
-class Damaged(StorageError):
-    pass
-
-
-class NotOurs(StorageError):
-    pass
-
-
-class NewerSchema(StorageError):
-    pass
-
-
-class Locked(Unavailable):
-    pass
-
-
-class DiskFull(Unavailable):
-    pass
-
-
-class DiskFailed(Unavailable):
-    pass
-
+from noetl.storage.errors import (
+    Damaged,
+    DiskFailed,
+    DiskFull,
+    Locked,
+    NewerSchema,
+    NoAccess,
+    NotOurs,
+    ReadOnly,
+    StorageError,
+)
 
 Trouble = StorageError | Unavailable
 

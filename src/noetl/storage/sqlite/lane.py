@@ -13,7 +13,7 @@ from typing import Generic, TypeVar, cast
 import msgspec
 
 from noetl.ports import Busy, Unavailable
-from noetl.storage.sqlite.errors import StorageError
+from noetl.storage.errors import StorageError
 
 S = TypeVar("S")
 T = TypeVar("T")

@@ -1,0 +1,117 @@
+"""Results as files under their sha256: durable when answered, checked when read, streamed where they are large."""
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from noetl.engine.size import Blob
+from noetl.ports import Deposit, Unavailable
+from noetl.storage.results.collecting import Collected, collect
+from noetl.storage.results.folder import Folder, sync, told_of
+from noetl.storage.results.objects import Torn, Writing, read
+
+T = TypeVar("T")
+
+THREADS = 2
+
+
+class DamagedResult(Unavailable):
+    """Asked again, the answer is that there is none: it was put aside."""
+
+
+class FileResults:
+    """The folder is made on first use."""
+
+    def __init__(self, root: Path) -> None:
+        self._folder = Folder(root)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="noetl-results")
+        self._is_created = False
+
+    async def put(self, blobs: Sequence[Blob]) -> None:
+        await self._do(lambda: _put(self._folder, blobs))
+
+    async def put_stream(self, chunks: AsyncIterable[bytes]) -> Deposit:
+        writing = await self._do(lambda: Writing(self._folder))
+        try:
+            async for chunk in chunks:
+                await self._do(lambda chunk=chunk: writing.write(chunk))  # type: ignore[misc]
+            return await self._do(lambda: _finish(self._folder, writing))
+        finally:
+            await self._do(writing.give_up)
+
+    async def get(self, sha256: str) -> bytes | None:
+        return await self._do(lambda: _get(self._folder, sha256))
+
+    async def open(self, sha256: str) -> AsyncIterator[bytes] | None:
+        place = await self._do(lambda: self._folder.find(sha256))
+        return self._pieces(place) if place is not None else None
+
+    async def collect(self, live: Mapping[str, float | None], *, now: float, grace_s: float) -> Collected:
+        return await self._do(lambda: collect(self._folder, live, now, grace_s))
+
+    async def close(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
+
+    async def _pieces(self, place: Path) -> AsyncIterator[bytes]:
+        pieces = read(place)
+        try:
+            while (chunk := await self._do(lambda: next(pieces, None))) is not None:
+                yield chunk
+        except Torn as torn:
+            await self._do(lambda: self._folder.put_aside(place))
+            raise DamagedResult(f"the stored data {torn} is damaged, and was put aside for you to look at") from torn
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._told, work)
+
+    def _told(self, work: Callable[[], T]) -> T:
+        with told_of(self._folder.root):
+            if not self._is_created:
+                self._folder.create()
+                self._is_created = True
+            return work()
+
+
+def _put(folder: Folder, blobs: Sequence[Blob]) -> None:
+    with folder.lock(is_shared=True):
+        for blob in blobs:
+            if not folder.touch(blob.sha256):
+                _write(folder, blob.data)
+        for part in {folder.root / blob.sha256[:2] for blob in blobs}:
+            sync(part)
+
+
+def _write(folder: Folder, data: bytes) -> None:
+    writing = Writing(folder)
+    try:
+        writing.write(data)
+        writing.finish()
+    finally:
+        writing.give_up()
+
+
+def _finish(folder: Folder, writing: Writing) -> Deposit:
+    with folder.lock(is_shared=True):
+        deposit = writing.finish()
+        sync(folder.root / deposit.sha256[:2])
+    return deposit
+
+
+def _get(folder: Folder, sha256: str) -> bytes | None:
+    place = folder.find(sha256)
+    if place is None:
+        return None
+    try:
+        return b"".join(_all(place))
+    except Torn:
+        folder.put_aside(place)
+        return None
+
+
+def _all(place: Path) -> Iterator[bytes]:
+    try:
+        yield from read(place)
+    except FileNotFoundError:
+        raise Torn(place.name) from None
