@@ -3,7 +3,10 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from noetl.control_plane.claims import claim_of
+from noetl.control_plane.feed import Feed
 from noetl.control_plane.letters import Answer, Letter, Taken
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.messages import Messages
@@ -15,6 +18,7 @@ from noetl.control_plane.transact import Executions
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.incidents import mend
 from noetl.engine.layering import merge
+from noetl.engine.rerun import Cut, rerun
 from noetl.ports import (
     Ask,
     Catalog,
@@ -29,6 +33,7 @@ from noetl.ports import (
     Registered,
     ResultStore,
     Store,
+    Summary,
     System,
     Told,
 )
@@ -63,6 +68,7 @@ class Plane:
         self._messages = Messages(store, catalog, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
+        self.feed = Feed(store, self._signals, limits)
         self._loops: list[asyncio.Task[None]] = []
 
     # ------------------------------------------------------------------------------ its life
@@ -93,6 +99,23 @@ class Plane:
         missing = await self._credentials.missing(program.playbook.keychain, merged)
         command = RequestExecution(playbook.path, playbook.digest, workload, playbook.version, missing=missing)
         answer = await self._send(name, Letter(command))
+        return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
+
+    async def rerun(
+        self, origin: Summary, cut: Cut, overlay: Mapping[str, object], execution_id: str | None = None
+    ) -> str | Rejection:
+        """A new execution that takes over what another one had reached, with some values of its workload changed."""
+        program = await self._programs.get(origin.digest)
+        if program is None:
+            return Rejection("unknown", f"the playbook of {origin.execution_id} is not in the catalog")
+        facts = await self._executions.facts(origin.execution_id)
+        asked = rerun(program, origin.execution_id, facts, cut, now=self._clock.now())
+        if isinstance(asked, Rejection):
+            return asked
+        workload = merge(asked.workload, overlay)
+        missing = await self._credentials.missing(program.playbook.keychain, merge(program.playbook.workload, workload))
+        name = execution_id or self._chance.new_id()
+        answer = await self._send(name, Letter(msgspec.structs.replace(asked, workload=workload, missing=missing)))
         return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
 
     async def cancel(self, execution_id: str, reason: str | None = None) -> Rejection | None:

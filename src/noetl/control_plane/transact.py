@@ -15,6 +15,7 @@ from noetl.control_plane.mailboxes import Box, Mailboxes
 from noetl.control_plane.signals import Signals
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
+from noetl.engine.events import Fact
 from noetl.engine.incidents import Incident, cancel_parked, of_bug, refusal
 from noetl.engine.program import Program
 from noetl.engine.snapshot import encode_snapshot
@@ -66,6 +67,10 @@ class Executions:
         letter = Look(see, head)
         self.post(execution_id, letter)
         return await letter.answer
+
+    async def facts(self, execution_id: str) -> list[Fact]:
+        """The whole log, from its first fact on."""
+        return [fact async for fact in self._loader.readable(execution_id)]
 
     async def run(self) -> None:
         """Serves until it is cancelled."""
@@ -134,8 +139,7 @@ class Executions:
         others = [letter for letter in letters if letter is not cancel]
         await self._park(box, [*others, *looks], incident)
         assert isinstance(cancel.command, CancelExecution)
-        facts = [fact async for fact in self._loader.readable(box.execution_id)]
-        ended = cancel_parked(box.execution_id, facts, cancel.command.reason)
+        ended = cancel_parked(box.execution_id, await self.facts(box.execution_id), cancel.command.reason)
         if isinstance(ended, Rejection):
             cancel.resolve(ended)
             return None
