@@ -194,6 +194,8 @@ class StepLoop:
         if around is not None and around.mode is LoopMode.PARALLEL:
             shared = {key: each for key, each in loop.reduce.items() if around.reduce.get(key) is each}
         agreed, kept = gathered(good, loop.reduce)
+        for key in kept:
+            self.setting.reader.touch(("ctx", *key.split(".")))
         written = {key: reduced(loop.reduce[key], _at(ctx, key), values) for key, values in kept.items()}
         written = {key: value for key, value in written.items() if key not in shared}
         return {**agreed, **written}, {key: values for key, values in kept.items() if key in shared}

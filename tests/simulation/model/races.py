@@ -3,7 +3,7 @@
 from itertools import combinations
 
 from tests.simulation.model.values import UNSURE, Place, Raced, is_unsure, overlap
-from tests.simulation.model.workflow import Node
+from tests.simulation.model.workflow import TANGLED, Node
 
 
 def ancestors(nodes: list[Node]) -> list[frozenset[int]]:
@@ -52,7 +52,9 @@ def conflicts(nodes: list[Node]) -> tuple[frozenset[Place], frozenset[Place]]:
         if _in_order(found, one, other):
             continue
         read |= _met(nodes[one], nodes[other]) | _met(nodes[other], nodes[one])
-        written |= _clashes(nodes[one], nodes[other])
+        clashes = _clashes(nodes[one], nodes[other])
+        written |= {place for place, _ in clashes}
+        read |= {TANGLED for place, there in clashes if place != there}
         if nodes[one].step == nodes[other].step:
             read |= _events(nodes[one], nodes[other])
     return frozenset(read), frozenset(written)
@@ -73,9 +75,10 @@ def _met(reader: Node, writer: Node) -> set[Place]:
     return {place for place in reader.reads for written, _ in writer.writes if overlap(place, written)}
 
 
-def _clashes(one: Node, other: Node) -> set[Place]:
+def _clashes(one: Node, other: Node) -> set[tuple[Place, Place]]:
+    """The shorter place first: a key that one wrote, and the same or one inside it that the other wrote."""
     return {
-        min(place, there, key=len)
+        (min(place, there, key=len), max(place, there, key=len))
         for place, value in one.writes
         for there, another in other.writes
         if overlap(place, there) and not (place == there and value == another and not is_unsure(value))

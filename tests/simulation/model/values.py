@@ -123,6 +123,12 @@ class Reader:
             variants += [_varied(each, place, value) for each in variants for value in (*values, ABSENT)]
         return variants
 
+    def touch(self, place: Place) -> None:
+        """Something reads the place that is no template, and cannot be asked what else it would come to."""
+        self.reads.add(place)
+        if any(overlap(place, other) for other in self.raced):
+            raise Lost(f"{'.'.join(place)} may change meanwhile")
+
     def _met(self, place: Place) -> list[Place]:
         """The place itself where it is raced; of one around it or inside it nobody knows what it may be."""
         if place in self.raced and place[0] != "event":
