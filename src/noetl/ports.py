@@ -307,7 +307,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     """One run of a task: everything bound, nothing to evaluate. `key` is equal for retries and crash re-runs.
 
     `credential` is what the entry that `auth` names holds. `path` is where the task stands in the playbook, and
-    `place` where in the author's file, as `file:line:column`.
+    `place` where in the author's file, as `file:line:column`. `secrets` are texts never to be kept: what a tool answers
+    and prints is masked for it, but not what it stores itself.
     """
 
     kind: str
@@ -325,6 +326,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     place: str = ""
     auth: str | None = None
     credential: object = None
+    secrets: frozenset[str] = frozenset()
 
 
 class Console(Protocol):

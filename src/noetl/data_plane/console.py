@@ -1,6 +1,6 @@
 """What tools print: kept in bounded chunks beside the log, never in it."""
 
-from noetl.engine.secrets import masked
+from noetl.engine.secrets import MASK, Redactor, hideable
 from noetl.ports import Clock, LogChunk
 
 RUN_BYTES_MAX = 1024 * 1024
@@ -27,7 +27,7 @@ class Printed:
 
 
 class TaskConsole:
-    """The console of one task run. Secrets are masked here, before anyone can see them."""
+    """The console of one task run. Secrets are masked here, before anyone can see them, also across two writes."""
 
     def __init__(
         self, printed: Printed, clock: Clock, execution_id: str, task_run_id: str, secrets: frozenset[str]
@@ -36,21 +36,30 @@ class TaskConsole:
         self._clock = clock
         self._execution_id = execution_id
         self._task_run_id = task_run_id
-        self._secrets = secrets
+        self._hidden = hideable(secrets)
+        self._redactors: dict[str, Redactor[str]] = {}
         self._number = 0
         self._left = RUN_BYTES_MAX
 
     def write(self, text: str, *, stream: str = "stdout") -> None:
+        redactor = self._redactors.get(stream)
+        if redactor is None:
+            redactor = self._redactors[stream] = Redactor(self._hidden, MASK)
+        self._keep(redactor.feed(text), stream)
+
+    def end(self) -> None:
+        """Keeps what was held back, since it might have become a secret."""
+        for stream, redactor in self._redactors.items():
+            self._keep(redactor.end(), stream)
+
+    def _keep(self, text: str, stream: str) -> None:
         if self._left <= 0 or not text:
             return
-        hidden = str(masked(text, self._secrets))
-        if len(hidden) > self._left:
-            hidden = (
-                f"{hidden[: self._left]}\n[the rest is not kept: a task run may print {RUN_BYTES_MAX} characters]\n"
-            )
-        self._left -= len(hidden)
-        for start in range(0, len(hidden), CHUNK_CHARS_MAX):
+        if len(text) > self._left:
+            text = f"{text[: self._left]}\n[the rest is not kept: a task run may print {RUN_BYTES_MAX} characters]\n"
+        self._left -= len(text)
+        for start in range(0, len(text), CHUNK_CHARS_MAX):
             self._number += 1
-            part = hidden[start : start + CHUNK_CHARS_MAX]
+            part = text[start : start + CHUNK_CHARS_MAX]
             now = self._clock.now()
             self._printed.add(LogChunk(self._execution_id, self._task_run_id, self._number, now, stream, part))

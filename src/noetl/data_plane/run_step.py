@@ -137,6 +137,7 @@ class Runner:
             _place(holding, work),
             bound.auth,
             credential,
+            texts,
         )
         console = TaskConsole(self.printed, self._clock, execution_id, started.task_run_id, texts)
         return await self._visible(tool, call, console)
@@ -150,6 +151,7 @@ class Runner:
             return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
         finally:
             telling.cancel()
+            console.end()
 
     async def _settle(self, holding: Holding, index: int, work: Run, ran: "_Ran", output: Output) -> None:
         pipe = holding.pipes[index]

@@ -1,6 +1,13 @@
-"""Which secrets a task reads, and how they are kept out of everything that is recorded."""
+"""Which secrets a task reads, and how they are kept out of everything that is recorded.
 
+A secret is hidden as it is and in the forms that travel: base64, percent-encoded, and as text inside JSON.
+"""
+
+from binascii import b2a_base64
 from collections.abc import Iterator, Mapping
+from typing import AnyStr, Generic
+
+import msgspec
 
 from noetl.engine.reference import each_value
 from noetl.expressions.template import is_template, parse
@@ -10,31 +17,103 @@ MASK = "***"
 SECRET_CHARS_MIN = 4
 """A shorter secret cannot be told from ordinary text, so that masking it would only garble what is recorded."""
 
+ENCODED_CHARS_MIN = 8
+"""So long must the part of a secret's base64 be that is the same wherever the secret stands."""
+
+_UNRESERVED = "-._~"
+_LEFT_AS_IT_IS = ("", "/", "/:@!$&'()*+,;=", "/:@!$'()*,;?")
+"""Beside letters, digits and a few signs: what common encoders of addresses leave as it is."""
+
 
 def entries_read(task: Task) -> frozenset[str]:
-    """The keychain entries that the templates of a task's fields and input name, or all of `auth` where it is text."""
+    """The keychain entries that the templates of a task's fields and input name."""
     names = {name for part in (task.fields, task.input) for text in _texts(part) for name in _names(text)}
     return frozenset(names)
 
 
 def texts_of(value: object) -> Iterator[str]:
-    """Every text in what a keychain entry holds."""
+    """Every text in what a keychain entry holds, in all forms in which it travels."""
     if isinstance(value, str):
-        yield value
+        yield from _forms(value)
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from texts_of(item)
+        if "username" in value and "password" in value:
+            yield _base64(f"{value['username']}:{value['password']}".encode())
 
 
 def masked(value: object, secrets: frozenset[str]) -> object:
     """A value or a record in which no secret is left. The longest go first, since one may be part of another."""
-    hidden = sorted((text for text in secrets if len(text) >= SECRET_CHARS_MIN), key=lambda text: (-len(text), text))
-    return _masked(value, tuple(hidden)) if hidden else value
+    hidden = hideable(secrets)
+    return _masked(value, hidden) if hidden and _may_hold(value, hidden) else value
+
+
+def hideable(secrets: frozenset[str]) -> tuple[str, ...]:
+    """Those long enough to be hidden, in the order in which they are."""
+    return tuple(
+        sorted((text for text in secrets if len(text) >= SECRET_CHARS_MIN), key=lambda text: (-len(text), text))
+    )
+
+
+class Redactor(Generic[AnyStr]):
+    """Masks what comes piece by piece. The end of a piece that may be the beginning of a secret waits for the next."""
+
+    def __init__(self, hidden: tuple[AnyStr, ...], mask: AnyStr) -> None:
+        self._hidden: tuple[AnyStr, ...] = hidden
+        self._mask: AnyStr = mask
+        self._held: AnyStr = mask[:0]
+
+    def feed(self, piece: AnyStr) -> AnyStr:
+        text = self._held + piece
+        cut = self._past_matches(text, self._first_suspect(text))
+        self._held = text[cut:]
+        return self._masked(text[:cut])
+
+    def end(self) -> AnyStr:
+        """What was still held back."""
+        held, self._held = self._held, self._mask[:0]
+        return self._masked(held)
+
+    def _first_suspect(self, text: AnyStr) -> int:
+        """Where the longest end begins that a secret begins with."""
+        longest = max((self._suspect_size(text, secret) for secret in self._hidden), default=0)
+        return len(text) - longest
+
+    def _suspect_size(self, text: AnyStr, secret: AnyStr) -> int:
+        sizes = range(min(len(secret) - 1, len(text)), 0, -1)
+        return next((size for size in sizes if text.endswith(secret[:size])), 0)
+
+    def _past_matches(self, text: AnyStr, cut: int) -> int:
+        """A cut through a whole secret is moved behind it."""
+        for secret in self._hidden:
+            size = len(secret)
+            at = text.find(secret, max(0, cut - size + 1), cut + size - 1)
+            if at >= 0:
+                cut = at + size
+        return cut
+
+    def _masked(self, text: AnyStr) -> AnyStr:
+        for secret in self._hidden:
+            text = text.replace(secret, self._mask)
+        return text
+
+
+def _may_hold(value: object, hidden: tuple[str, ...]) -> bool:
+    """A look at the whole as JSON is ten times faster than one at each text, and mostly there is nothing to hide."""
+    try:
+        data = msgspec.json.encode(value)
+        return any(msgspec.json.encode(secret)[1:-1] in data for secret in hidden)
+    except (TypeError, ValueError):
+        return True
 
 
 def _masked(value: object, hidden: tuple[str, ...]) -> object:
     if type(value) is str:  # a word of an enumeration is text too, and none of ours is a secret
         return _hidden(value, hidden)
+    if isinstance(value, dict):
+        items = [(_masked(key, hidden), _masked(item, hidden)) for key, item in value.items()]
+        is_same = all(key is old and value[old] is item for (key, item), old in zip(items, value, strict=True))
+        return value if is_same else dict(items)
     return each_value(value, lambda item: _masked(item, hidden))
 
 
@@ -42,6 +121,49 @@ def _hidden(text: str, hidden: tuple[str, ...]) -> str:
     for secret in hidden:
         text = text.replace(secret, MASK)
     return text
+
+
+def _forms(secret: str) -> Iterator[str]:
+    yield secret
+    if len(secret) < SECRET_CHARS_MIN:
+        return
+    yield from _base64_parts(secret.encode("utf-8", "surrogatepass"))
+    if not secret.isascii() or not secret.replace("_", "").isalnum():
+        yield from _quoted(secret)
+        yield msgspec.json.encode(secret)[1:-1].decode()
+
+
+def _base64_parts(secret: bytes) -> Iterator[str]:
+    """What of its base64 is the same whatever stands before and after it, for each place it can have in a group."""
+    for before in range(3):
+        encoded = _base64(bytes(before) + secret)
+        first = (before * 8 + 5) // 6
+        part = encoded[first : (before + len(secret)) * 8 // 6]
+        if len(part) >= ENCODED_CHARS_MIN:
+            yield part
+            yield part.replace("+", "-").replace("/", "_")
+
+
+def _base64(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode()
+
+
+def _quoted(secret: str) -> Iterator[str]:
+    """Percent-encoded, as the parts of an address are."""
+    for left in _LEFT_AS_IT_IS:
+        quoted = "".join(_quote(char, left) for char in secret)
+        yield from {quoted, quoted.replace("%20", "+"), _lower_hex(quoted), _lower_hex(quoted).replace("%20", "+")}
+
+
+def _quote(char: str, left: str) -> str:
+    if char.isascii() and (char.isalnum() or char in _UNRESERVED or char in left):
+        return char
+    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+
+
+def _lower_hex(quoted: str) -> str:
+    head, *parts = quoted.split("%")
+    return "%".join([head, *(part[:2].lower() + part[2:] for part in parts)])
 
 
 def _names(text: str) -> Iterator[str]:

@@ -1,0 +1,92 @@
+import base64
+from urllib.parse import quote, quote_plus
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noetl.engine.output import Output
+from noetl.engine.secrets import MASK, Redactor, entries_read, hideable, masked, texts_of
+from noetl.playbook.model import Task
+
+SECRETS = st.text(st.characters(codec="utf-8"), min_size=8, max_size=40)
+
+
+def hidden(value: object, *secrets: object) -> object:
+    return masked(value, frozenset(text for secret in secrets for text in texts_of(secret)))
+
+
+def test_the_entries_that_a_task_reads_are_named_by_its_templates() -> None:
+    fields = {
+        "url": "{{ keychain.site }}",
+        "headers": [{"x": "{{ keychain.key.value }}"}, 1],
+        "plain": "keychain.other",
+    }
+    task = Task("t", "http", fields=fields, input={"whole": "{{ keychain }}", "other": "{{ ctx.a }}"})
+    assert entries_read(task) == {"site", "key"}
+
+
+def test_a_secret_is_masked_in_keys_and_values_of_data_and_records() -> None:
+    output = Output(data={"echo": ["token s3cret-t0ken!", 1], "s3cret-t0ken!": None}, blocks={"http": {"url": "x"}})
+    found = hidden(output, "s3cret-t0ken!")
+    assert found == Output(data={"echo": ["token ***", 1], "***": None}, blocks={"http": {"url": "x"}})
+
+
+def test_what_holds_no_secret_stays_the_same_object() -> None:
+    data = {"a": ["b"]}
+    assert hidden(data, "s3cret-t0ken!") is data
+    assert hidden(data) is data
+
+
+def test_a_secret_is_masked_beside_what_json_cannot_say() -> None:
+    assert hidden(["s3cret-t0ken!", "\ud800"], "s3cret-t0ken!") == [MASK, "\ud800"]
+
+
+def test_a_short_secret_is_not_masked() -> None:
+    assert hidden("a is 1", "a") == "a is 1"
+
+
+def test_basic_authentication_is_masked_whole() -> None:
+    header = "Basic " + base64.b64encode(b"joe:s3cret").decode()
+    assert hidden(header, {"username": "joe", "password": "s3cret"}) == f"Basic {MASK}"
+
+
+def test_what_is_neither_text_nor_mapping_holds_no_secret() -> None:
+    assert list(texts_of(None)) == []
+
+
+@given(SECRETS, st.binary(max_size=5), st.binary(max_size=5))
+def test_no_core_of_a_secret_is_left_in_base64(secret: str, before: bytes, after: bytes) -> None:
+    data = before + secret.encode() + after
+    for encoded in (base64.b64encode(data).decode(), base64.urlsafe_b64encode(data).decode()):
+        assert MASK in str(hidden(encoded, secret))
+
+
+@given(SECRETS)
+def test_no_form_of_a_secret_is_left_in_an_address_or_in_json(secret: str) -> None:
+    forms = [quote(secret), quote(secret, safe=""), quote_plus(secret), msgspec.json.encode(secret).decode()[1:-1]]
+    assert hidden(forms, secret) == [MASK] * len(forms)
+
+
+@given(
+    st.lists(st.text("ab", max_size=6), max_size=12), st.frozensets(st.text("ab", min_size=4, max_size=6), max_size=3)
+)
+def test_a_redactor_hides_secrets_however_the_text_is_cut(pieces: list[str], secrets: frozenset[str]) -> None:
+    redactor = Redactor(hideable(secrets), MASK)
+    shown = "".join([*map(redactor.feed, pieces), redactor.end()])
+    assert not any(secret in shown for secret in secrets)
+    assert shown == "".join(pieces) or secrets
+
+
+def test_a_redactor_holds_back_no_more_than_a_beginning() -> None:
+    redactor = Redactor((b"secret",), b"***")
+    assert redactor.feed(b"a sec") == b"a "
+    assert redactor.feed(b"ond secret") == b"second ***"
+    assert redactor.feed(b"sec") == b""
+    assert redactor.end() == b"sec"
+    assert redactor.end() == b""
+
+
+def test_a_secret_that_ends_where_another_may_begin_is_hidden() -> None:
+    redactor = Redactor(("xxab", "abcd"), MASK)
+    assert redactor.feed("-xxab") + redactor.feed("cd-") + redactor.end() == f"-{MASK}cd-"
