@@ -133,6 +133,8 @@ def test_what_was_woken_waits_for_any_worker() -> None:
     while not any(isinstance(fact, e.TaskWaiting) and fact.is_over for fact in driver.facts):
         driver.step()
     assert texts(driver) == ["ask#1 waits for a worker to take it"]
+    driver.step()
+    assert texts(driver) == ["ask#1 waits for worker w1 to go on"]
 
 
 SOME = f"""{playbooks.HEAD}
