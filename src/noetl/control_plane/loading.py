@@ -56,7 +56,7 @@ class Loader:
         """Applies what the log holds beyond the state."""
         while found := await self._log.read(state.execution_id, state.seq, self._read_max):
             for data in found:
-                fact = await self._fact(state, data)
+                fact = await self._fact(state.execution_id, state.seq + 1, data)
                 if program is None:
                     assert isinstance(fact, e.ExecutionRequested)
                     program = await self._program(state, fact.digest)
@@ -65,26 +65,35 @@ class Loader:
                 break
         return program
 
+    async def facts(self, execution_id: str) -> AsyncIterator[e.Fact]:
+        """Every fact of a log."""
+        async for seq, data in self._lines(execution_id):
+            yield await self._fact(execution_id, seq, data)
+
     async def readable(self, execution_id: str) -> AsyncIterator[e.Fact]:
         """Every fact of a log that can be read at all."""
-        state = empty(execution_id)
-        while found := await self._log.read(execution_id, state.seq, self._read_max):
-            for data in found:
-                state.seq += 1
-                with suppress(Unreadable):
-                    yield await self._fact(state, data)
+        async for seq, data in self._lines(execution_id):
+            with suppress(Unreadable):
+                yield await self._fact(execution_id, seq, data)
 
-    async def _fact(self, state: State, data: bytes) -> e.Fact:
-        name, seq, now = state.execution_id, state.seq + 1, self._clock.now()
+    async def _lines(self, execution_id: str) -> AsyncIterator[tuple[int, bytes]]:
+        seq = 0
+        while found := await self._log.read(execution_id, seq, self._read_max):
+            for data in found:
+                seq += 1
+                yield seq, data
+
+    async def _fact(self, execution_id: str, seq: int, data: bytes) -> e.Fact:
+        now = self._clock.now()
         try:
             fact = decode_fact(data)
             if isinstance(fact, StoredEvent):
                 await self._shelf.bring(fact.reference)
                 fact = unseal(fact, self._shelf.fetch(fact.reference)).fact
         except (msgspec.MsgspecError, Missing) as error:
-            raise Unreadable(of_damaged_event(name, seq, str(error), now)) from error
+            raise Unreadable(of_damaged_event(execution_id, seq, str(error), now)) from error
         if isinstance(fact, UnknownEvent):
-            raise Unreadable(of_unknown_event(name, fact, now))
+            raise Unreadable(of_unknown_event(execution_id, fact, now))
         return fact
 
     async def _program(self, state: State, digest: str) -> Program:

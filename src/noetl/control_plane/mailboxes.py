@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import deque
+from itertools import islice
 
 from noetl.control_plane.letters import Letter, Look
 from noetl.control_plane.limits import Limits
@@ -11,9 +12,12 @@ from noetl.ports import Busy, Unavailable
 
 
 class Box:
-    """The queue of one execution, and its state while it is warm. A busy one is with a commit."""
+    """The queue of one execution, and its state while it is warm. A busy one is with a commit.
 
-    __slots__ = ("execution_id", "is_busy", "letters", "loaded", "snapshot_seq", "started_at")
+    `troubles` is how often in a row a store did not answer.
+    """
+
+    __slots__ = ("execution_id", "is_busy", "letters", "loaded", "snapshot_seq", "started_at", "troubles")
 
     def __init__(self, execution_id: str) -> None:
         self.execution_id = execution_id
@@ -22,6 +26,7 @@ class Box:
         self.snapshot_seq = 0
         self.started_at: float | None = None
         self.is_busy = False
+        self.troubles = 0
 
     def take(self, limit: int) -> tuple[list[Letter], list[Look]]:
         """The next letters, and the looks that stand among them."""
@@ -48,22 +53,28 @@ class Mailboxes:
         self._is_closed = False
 
     def make_room(self, count: int) -> None:
-        """Turns callers away while too much waits."""
+        """Turns callers away while too much waits. Where nothing does, any number is taken: it could never be less."""
         if self._is_closed:
             raise Unavailable("the server is stopping")
-        if self._waiting + count > self._limits.waiting_max:
+        if self._waiting and self._waiting + count > self._limits.waiting_max:
             raise Busy(self._limits.retry_after_s)
 
     def post(self, execution_id: str, *letters: Letter | Look) -> None:
         """Puts letters into an execution's queue, in order. `Busy` where too much waits; then none of them is in."""
         self.make_room(len(letters))
+        self.put(execution_id, *letters)
+
+    def put(self, execution_id: str, *letters: Letter | Look) -> None:
+        """The same, for whom room was made."""
         self._waiting += len(letters)
         self._quiet.clear()
         for letter in letters:
             letter.answer.add_done_callback(self._answered)
-        box = self._box(execution_id)
+        box = self._boxes.pop(execution_id, None) or Box(execution_id)
+        self._boxes[execution_id] = box
         box.letters.extend(letters)
         self._mark(box)
+        self._forget_idle()
 
     async def next_group(self) -> list[Box]:
         """Warm executions share a commit; a cold one, which has to be read first, holds up nobody."""
@@ -80,26 +91,20 @@ class Mailboxes:
             box.is_busy = True
         return group
 
-    def done(self, group: list[Box]) -> None:
-        for box in group:
-            box.is_busy = False
-            self._mark(box)
+    def done(self, box: Box) -> None:
+        box.is_busy = False
+        self._mark(box)
 
     async def drain(self) -> None:
         """Takes nothing more, and waits until all that waits is answered."""
         self._is_closed = True
         await self._quiet.wait()
 
-    def _box(self, execution_id: str) -> Box:
-        box = self._boxes.pop(execution_id, None) or Box(execution_id)
-        self._boxes[execution_id] = box
-        if len(self._boxes) > self._limits.warm_max:
-            self._forget_idle()
-        return box
-
     def _forget_idle(self) -> None:
-        idle = [box for box in self._boxes.values() if not box.is_busy and not box.letters]
-        for box in idle[: len(self._boxes) - self._limits.warm_max]:
+        """Those used longest ago go first. One that has something to do stays: an execution has one queue."""
+        excess = max(0, len(self._boxes) - self._limits.warm_max)
+        idle = (box for box in self._boxes.values() if not box.is_busy and not box.letters)
+        for box in list(islice(idle, excess)):
             del self._boxes[box.execution_id]
 
     def _mark(self, box: Box) -> None:

@@ -5,6 +5,9 @@ A state that could not be committed is forgotten and folded again from the log. 
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import NamedTuple
 
 from noetl.control_plane.claims import claim_of
 from noetl.control_plane.drafting import Draft, draft, draft_end
@@ -16,7 +19,7 @@ from noetl.control_plane.signals import Signals
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
 from noetl.engine.events import Fact
-from noetl.engine.incidents import Incident, cancel_parked, of_bug, refusal
+from noetl.engine.incidents import Incident, cancel_parked, of_bug, of_missing_data, parked, refusal
 from noetl.engine.program import Program
 from noetl.engine.snapshot import encode_snapshot
 from noetl.engine.state import State
@@ -32,7 +35,10 @@ from noetl.ports import (
     Unavailable,
 )
 from noetl.supply.programs import Programs
-from noetl.supply.shelf import NotAtHand, Shelf
+from noetl.supply.shelf import Missing, NotAtHand, Shelf
+
+DOUBLINGS_MAX = 6
+"""How often the rest of an execution grows whose store does not answer."""
 
 
 class Executions:
@@ -57,8 +63,8 @@ class Executions:
         self._loader = Loader(store, programs, self.shelf, clock, limits.read_max)
         self._mailboxes = Mailboxes(limits)
         self.post = self._mailboxes.post
+        self.put = self._mailboxes.put
         self.make_room = self._mailboxes.make_room
-        self.drain = self._mailboxes.drain
         self._under_way: set[asyncio.Task[None]] = set()
 
     # ------------------------------------------------------------------------------ what callers see
@@ -69,8 +75,16 @@ class Executions:
         return await letter.answer
 
     async def facts(self, execution_id: str) -> list[Fact]:
-        """The whole log, from its first fact on."""
-        return [fact async for fact in self._loader.readable(execution_id)]
+        """The whole log, from its first fact on; `Unavailable` where it cannot be read."""
+        try:
+            return [fact async for fact in self._loader.facts(execution_id)]
+        except Unreadable as trouble:
+            raise Unavailable(str(trouble)) from trouble
+
+    async def drain(self) -> None:
+        """Takes nothing more, and ends when all that waits is answered and tidied up."""
+        await self._mailboxes.drain()
+        await asyncio.gather(*self._under_way)
 
     async def run(self) -> None:
         """Serves until it is cancelled."""
@@ -85,28 +99,31 @@ class Executions:
     # ------------------------------------------------------------------------------ commits
 
     async def _serve(self, group: list[Box]) -> None:
-        drafts: list[tuple[Box, Draft, list[Look]]] = []
+        prepared: list[_Prepared] = []
         for box in group:
             made = await self._prepared(box)
             if made is not None:
-                drafts.append((box, *made))
-        try:
-            await self._commit(drafts)
-        except Exception as bug:  # noqa: BLE001 — the same, for what follows a decision
-            for box, draft_, looks in drafts:
-                await self._park(box, [*draft_.letters, *looks], self._of_bug(box, "a commit", bug))
-        self._mailboxes.done(group)
+                prepared.append(made)
+        await self._commit(prepared)
+        for box in group:
+            self._lay_down(box)
 
-    async def _prepared(self, box: Box) -> tuple[Draft, list[Look]] | None:
+    def _lay_down(self, box: Box) -> None:
+        """One that met a store without an answer rests for a while, and nobody waits for it meanwhile."""
+        if box.troubles:
+            rest_s = self._limits.backoff_s * 2 ** min(box.troubles, DOUBLINGS_MAX)
+            asyncio.get_running_loop().call_later(rest_s, self._mailboxes.done, box)
+        else:
+            self._mailboxes.done(box)
+
+    async def _prepared(self, box: Box) -> "_Prepared | None":
         """The next letters of an execution, decided. A bug ends here and parks the execution."""
         letters, looks = box.take(self._limits.letters_max)
         try:
-            letters = await self._admitted(box, letters)
-            return await self._decided(box, letters, looks), looks
+            made = await self._made(box, letters, looks)
+            return _Prepared(box, made, looks) if made is not None else None
         except Unavailable as trouble:
-            await self._again(box, [*letters, *looks], trouble)
-        except Unreadable as trouble:
-            return await self._unreadable(box, letters, looks, trouble.incident)
+            self._again(box, [*letters, *looks], trouble)
         except Exception as bug:  # noqa: BLE001 — the one handler of bugs: the execution is parked, the server goes on
             doing = " and ".join(sorted({type(letter.command).__name__ for letter in letters})) or "a look"
             await self._park(box, [*letters, *looks], self._of_bug(box, doing, bug))
@@ -115,7 +132,17 @@ class Executions:
     def _of_bug(self, box: Box, doing: str, bug: Exception) -> Incident:
         return of_bug(box.execution_id, f"{type(bug).__name__}: {bug}", doing, self._clock.now())
 
-    async def _admitted(self, box: Box, letters: list[Letter]) -> list[Letter]:
+    async def _made(self, box: Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft | None:
+        admitted = await self._admitted(box, letters)
+        try:
+            return await self._decided(box, admitted, looks)
+        except Missing as gone:
+            incident = of_missing_data(box.execution_id, str(gone), self._clock.now())
+        except Unreadable as trouble:
+            incident = trouble.incident
+        return await self._unreadable(box, admitted, looks, incident)
+
+    async def _admitted(self, box: Box, letters: Sequence[Letter]) -> list[Letter]:
         """A parked execution takes nothing but a cancel. It is always cold, so that this is asked anew."""
         incident = await self._store.parking(box.execution_id) if box.loaded is None else None
         kept: list[Letter] = []
@@ -124,12 +151,12 @@ class Executions:
             if refused is None:
                 kept.append(letter)
             else:
-                letter.fail(Unavailable(refused.message))
+                letter.resolve(refused)
         return kept
 
     async def _unreadable(
         self, box: Box, letters: Sequence[Letter], looks: Sequence[Look], incident: Incident
-    ) -> tuple[Draft, list[Look]] | None:
+    ) -> Draft | None:
         """Nothing can be decided without a state, but a cancel must be possible all the same."""
         cancel = next((letter for letter in letters if isinstance(letter.command, CancelExecution)), None)
         summary = await self._store.summary(box.execution_id)
@@ -139,11 +166,12 @@ class Executions:
         others = [letter for letter in letters if letter is not cancel]
         await self._park(box, [*others, *looks], incident)
         assert isinstance(cancel.command, CancelExecution)
-        ended = cancel_parked(box.execution_id, await self.facts(box.execution_id), cancel.command.reason)
+        facts = [fact async for fact in self._loader.readable(box.execution_id)]
+        ended = cancel_parked(box.execution_id, facts, cancel.command.reason)
         if isinstance(ended, Rejection):
             cancel.resolve(ended)
             return None
-        return draft_end(cancel, summary, *ended, self._clock.now()), []
+        return draft_end(cancel, summary, *ended, self._clock.now())
 
     async def _decided(self, box: Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft:
         for _ in range(self._limits.tries_max):
@@ -165,7 +193,7 @@ class Executions:
         state, program = box.loaded
         if state.seq < head:
             program = await self._loader.catch_up(state, program)
-        if program is None:
+        if state.seq == 0:
             program = await self._requested(letters)
         box.loaded = state, program
         return box.loaded
@@ -176,30 +204,44 @@ class Executions:
                 return await self._programs.get(letter.command.digest)
         return None
 
-    async def _commit(self, drafts: Sequence[tuple[Box, Draft, list[Look]]]) -> None:
-        drafts = sorted(drafts, key=lambda each: each[0].execution_id)
-        blobs = [blob for _, made, _ in drafts for blob in made.blobs]
+    async def _commit(self, prepared: Sequence["_Prepared"]) -> None:
+        """Whoever only looks needs no commit."""
+        for each in prepared:
+            if not each.draft.letters:
+                await self._followed(each, Appended())
+        decided = sorted((each for each in prepared if each.draft.letters), key=lambda each: each.box.execution_id)
+        if not decided:
+            return
         try:
+            blobs = [blob for each in decided for blob in each.draft.blobs]
             if blobs:
                 await self._results.put(blobs)
-            answers = await self._store.commit([made.append for _, made, _ in drafts])
+            answers = await self._store.commit([each.draft.append for each in decided])
         except Unavailable as trouble:
-            for box, made, looks in drafts:
-                box.loaded = None
-                await self._again(box, [*made.letters, *looks], trouble)
+            for each in decided:
+                self._again(each.box, [*each.draft.letters, *each.looks], trouble)
             return
-        for (box, made, looks), answer in zip(drafts, answers, strict=True):
+        for each, answer in zip(decided, answers, strict=True):
+            await self._followed(each, answer)
+
+    async def _followed(self, each: "_Prepared", answer: Appended | Conflict | Fenced) -> None:
+        """What follows an answer of the store. A bug parks this execution alone."""
+        box, made, looks = each
+        try:
             match answer:
                 case Appended():
                     await self._appended(box, made, looks, answer)
                 case Conflict():
-                    box.loaded = None
-                    await self._again(box, [*made.letters, *looks], None)
+                    self._again(box, [*made.letters, *looks], None)
                 case Fenced(positions):
-                    box.loaded = None
-                    await self._fenced(box, made, looks, positions)
+                    self._fenced(box, made, looks, positions)
+        except Missing as gone:
+            await self._park(box, looks, of_missing_data(box.execution_id, str(gone), self._clock.now()))
+        except Exception as bug:  # noqa: BLE001 — the same handler, for what follows a decision
+            await self._park(box, [*made.letters, *looks], self._of_bug(box, "what follows a commit", bug))
 
     async def _appended(self, box: Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
+        box.troubles = 0
         self._announce(made, answer)
         if box.loaded is None:
             await self._ended(box, made)
@@ -210,16 +252,15 @@ class Executions:
             own = [claim for claim in claims if claim.granted.lease.worker == worker]
             letter.resolve(made.refused.get(position) or Taken(own))
         await self._show(box, looks)
-        try:
+        with suppress(Unavailable):
             await self._tidy(box)
-        except Unavailable:
-            return
 
     async def _ended(self, box: Box, made: Draft) -> None:
         """A cancel without a state."""
-        await self._store.close(box.execution_id)
         for letter in made.letters:
             letter.resolve(Taken())
+        with suppress(Unavailable):
+            await self._store.close(box.execution_id)
 
     def _announce(self, made: Draft, answer: Appended) -> None:
         if made.append.events:
@@ -235,14 +276,24 @@ class Executions:
                 self._signals.messages.set()
 
     async def _claims(self, box: Box, granted: Sequence[Granted]) -> list[Claim]:
+        """What was granted with a commit. What cannot be filled now goes out again."""
         assert box.loaded is not None
         state, program = box.loaded
         found: list[Claim] = []
+        lost: list[Granted] = []
         for each in granted:
             assert program is not None
-            claim = await self.shelf.tried(lambda each=each: claim_of(program, state, each, self.shelf))  # type: ignore[misc]
+            try:
+                claim = await self.shelf.tried(partial(claim_of, program, state, each, self.shelf))
+            except Unavailable:
+                claim = None
             if claim is not None:
                 found.append(claim)
+            else:
+                lost.append(each)
+        if lost:
+            with suppress(Unavailable):
+                await self._store.release(lost)
         return found
 
     async def _show(self, box: Box, looks: Sequence[Look]) -> None:
@@ -253,7 +304,9 @@ class Executions:
                 look.resolve(None)
                 continue
             try:
-                look.resolve(await self.shelf.tried(lambda look=look: look.see(program, state)))  # type: ignore[misc]
+                look.resolve(await self.shelf.tried(partial(look.see, program, state)))
+            except Missing:
+                raise
             except Unavailable as trouble:
                 look.fail(trouble)
 
@@ -273,21 +326,20 @@ class Executions:
 
     # ------------------------------------------------------------------------------ trouble
 
-    async def _again(self, box: Box, letters: Sequence[Letter | Look], trouble: Unavailable | None) -> None:
+    def _again(self, box: Box, letters: Sequence[Letter | Look], trouble: Unavailable | None) -> None:
         """Carries letters once more, in their order, unless it was tried often enough."""
         box.loaded = None
+        box.troubles = box.troubles + 1 if trouble is not None else 0
         kept: list[Letter | Look] = []
         for letter in letters:
-            tries = letter.tries = letter.tries + 1
-            if tries < self._limits.tries_max:
-                kept.append(letter)
-            else:
+            letter.tries += 1
+            if letter.tries >= self._limits.tries_max:
                 letter.fail(trouble or Unavailable(f"others keep changing execution {box.execution_id}"))
+            elif not letter.answer.done():
+                kept.append(letter)
         box.letters.extendleft(reversed(kept))
-        if trouble is not None and kept:
-            await asyncio.sleep(self._limits.backoff_s * 2 ** min(kept[0].tries, 6))
 
-    async def _fenced(self, box: Box, made: Draft, looks: Sequence[Look], positions: frozenset[int]) -> None:
+    def _fenced(self, box: Box, made: Draft, looks: Sequence[Look], positions: frozenset[int]) -> None:
         """What was told under a lease that is over is refused; the others go again."""
         refused = {made.fences[position] for position in positions}
         kept: list[Letter | Look] = []
@@ -296,7 +348,7 @@ class Executions:
                 letter.resolve(Rejection("stale", "the lease is over, or the work is another's"))
             else:
                 kept.append(letter)
-        await self._again(box, [*kept, *looks], None)
+        self._again(box, [*kept, *looks], None)
 
     async def _park(self, box: Box, letters: Sequence[Letter | Look], incident: Incident) -> None:
         """The execution cannot go on by itself: people see why, and everything but a cancel is turned away."""
@@ -304,7 +356,18 @@ class Executions:
         try:
             await self._store.open([incident])
         except Unavailable as trouble:
-            await self._again(box, letters, trouble)
+            self._again(box, letters, trouble)
             return
         for letter in letters:
-            letter.fail(Unavailable(f"execution {box.execution_id} is parked: {incident.message}"))
+            if isinstance(letter, Letter):
+                letter.resolve(parked(incident))
+            else:
+                letter.fail(Unavailable(parked(incident).message))
+
+
+class _Prepared(NamedTuple):
+    """An execution with what was decided for it, and who looks at it then."""
+
+    box: Box
+    draft: Draft
+    looks: Sequence[Look]

@@ -89,10 +89,21 @@ def of_missing_program(execution_id: str, digest: str, now: float) -> Incident:
     return Incident(execution_id, Kind.NO_PROGRAM, message, now, execution_id, remedy)
 
 
+def of_missing_data(execution_id: str, reason: str, now: float) -> Incident:
+    """A decision needs a value that the result store does not have any more."""
+    message = f"a decision needs stored data: {reason}"[:MESSAGE_CHARS_MAX]
+    remedy = "restore what is missing from a backup and resume the execution, or cancel it"
+    return Incident(execution_id, Kind.UNREADABLE, message, now, execution_id, remedy)
+
+
 def refusal(incident: Incident | None, command: Command) -> Rejection | None:
     """Why an execution does not take a command now. `parked` is for a while: timers and messages are kept."""
     if incident is None or not incident.parks or isinstance(command, CancelExecution):
         return None
+    return parked(incident)
+
+
+def parked(incident: Incident) -> Rejection:
     return Rejection("parked", f"execution {incident.execution_id} is parked: {incident.message}")
 
 
