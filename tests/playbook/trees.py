@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hypothesis import strategies as st
 
-from noetl.playbook.source.read import Mapping, Node, Scalar, Sequence, Source, read_source
+from noetl.playbook.source.read import Mapping, Node, Scalar, Sequence, Source, SourceProblem, read_source
 
 BOOK = r"""# a playbook in every style
 apiVersion: noetl.io/v2
@@ -113,3 +113,12 @@ def mutated_books(draw: st.DrawFn) -> str:
         piece = draw(st.sampled_from(["", text[start:end] * 2, *TOKENS]))
         text = text[:start] + piece + text[end:]
     return draw(st.sampled_from(["", "\ufeff"])) + text
+
+
+def problems_of(text: str | bytes) -> list[SourceProblem]:
+    return read_source(text, "book.yaml")[1]
+
+
+def only_problem(text: str | bytes) -> SourceProblem:
+    [problem] = problems_of(text)
+    return problem
