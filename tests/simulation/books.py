@@ -4,74 +4,137 @@ Whatever no run may show is noted at the commit that shows it.
 """
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from noetl.engine import events as e
 from noetl.engine.codec import StoredEvent, UnknownEvent, decode, unseal
+from noetl.engine.effects import StartChild
 from noetl.engine.evolve import evolve
 from noetl.engine.incidents import Rows, stranded
 from noetl.engine.program import Program
+from noetl.engine.reference import has_mark
+from noetl.engine.size import stored_in
 from noetl.engine.snapshot import encode_snapshot
 from noetl.engine.state import State, empty
-from noetl.engine.worklist import Progress, Row
-from noetl.ports import Append, Granted
+from noetl.ports import Append, Appended
 from tests.engine.laws.monitor import Monitor
+from tests.simulation.leasebook import LeaseBook, Note
 
-Note = Callable[[str], None]
+Blobs = Callable[[str], bytes | None]
 
 
 class Book:
-    """One execution, folded from the bytes that were committed. `prints` are its states, by number of events."""
+    """One execution, folded from the bytes that were committed. `prints` are its states, by number of events.
 
-    def __init__(self, execution_id: str, program: Program) -> None:
+    `changed_at` is when something was last recorded, by the simulation's time.
+    """
+
+    def __init__(self, execution_id: str, program: Program, parent: e.Parent | None) -> None:
         self.program = program
+        self.parent = parent
         self.state: State = empty(execution_id)
         self.facts: list[e.Fact] = []
         self.monitor = Monitor()
-        self.prints: dict[int, int] = {}
+        self.prints: dict[int, int] = {0: fingerprint(self.state)}
+        self.loops_done: set[tuple[str, e.Path]] = set()
+        self.poisoned: list[str] = []
+        self.changed_at = 0.0
+        self.ended_at: float | None = None
 
-    def append(self, facts: Iterable[e.Fact]) -> None:
+    def append(self, facts: Iterable[e.Fact], now: float) -> None:
+        self.changed_at = now
         for fact in facts:
             self.facts.append(fact)
             self.monitor.see(fact)
+            self._see(fact)
             evolve(self.program, self.state, fact)
         self.monitor.agree(self.state)
         self.prints[self.state.seq] = fingerprint(self.state)
+        if self.state.has_ended:
+            self.ended_at = now
+
+    def _see(self, fact: e.Fact) -> None:
+        match fact:
+            case e.LoopDone(step_run_id, path):
+                assert (step_run_id, path) not in self.loops_done, f"the loop at {step_run_id}{path} was done twice"
+                self.loops_done.add((step_run_id, path))
+            case e.StepFailed(output=output) | e.IterationFailed(output=output):
+                if output.error is not None and output.error.kind == "poison":
+                    self.poisoned.append(fact.step_run_id)
+            case _:
+                pass
 
 
 class Books:
-    def __init__(self, programs: Callable[[str], Program], blobs: Callable[[str], bytes], note: Note) -> None:
+    """`time` is the simulation's own. `families` counts the facts of a root and all that it started."""
+
+    def __init__(
+        self, programs: Callable[[str], Program], blobs: Blobs, note: Note, time: Callable[[], float]
+    ) -> None:
         self._programs = programs
         self._blobs = blobs
         self._note = note
-        self._owners: dict[tuple[str, Row, int], int] = {}
+        self._time = time
+        self._children: dict[tuple[str, str, e.Path, str], str] = {}
+        self.leases = LeaseBook(note)
         self.books: dict[str, Book] = {}
+        self.families: Counter[str] = Counter()
 
-    def commit(self, append: Append, granted: Sequence[Granted], rows: Rows, now: float) -> None:
-        """An append that was made."""
-        self._check_epochs(append)
-        self.grant(granted)
+    def commit(self, append: Append, answer: Appended, rows: Rows, now: float) -> None:
+        """An append that was made; `now` is the store's time."""
+        self.leases.commit(append, now)
+        self.leases.grant(answer.granted)
         if append.events:
             self._append(append)
         book = self.books.get(append.execution_id)
-        if book is not None:
-            for incident in stranded(book.program, book.state, rows, now):
-                self._note(f"{incident.where} has no reason to be alive: {incident.message}")
+        if book is None:
+            return
+        if append.summary is not None:
+            self._check_summary(append, book)
+        for incident in stranded(book.program, book.state, rows, now):
+            self._note(f"{incident.where} has no reason to be alive: {incident.message}")
+        self._check_children(append, book)
 
-    def grant(self, granted: Sequence[Granted]) -> None:
-        for each in granted:
-            for index in range(each.lease.next, each.lease.stop):
-                key = (each.execution_id, each.row, index)
-                if self._owners.get(key, 0) >= each.lease.epoch:
-                    self._note(f"epoch {each.lease.epoch} of {key} came again")
-                self._owners[key] = each.lease.epoch
+    def serve(self, server: str, state: State) -> None:
+        """A server holds this state for committed."""
+        book = self.books.get(state.execution_id)
+        prints = book.prints if book is not None else {0: fingerprint(empty(state.execution_id))}
+        if state.seq not in prints:
+            self._note(f"{server} serves {state.execution_id} at {state.seq}, where no commit ends")
+        elif prints[state.seq] != fingerprint(state):
+            self._note(f"{server} serves a state of {state.execution_id} at {state.seq} that its log does not give")
 
-    def _check_epochs(self, append: Append) -> None:
-        for progress in append.progress:
-            for index in _indexes(progress):
-                owner = self._owners.get((append.execution_id, progress.row, index))
-                if owner != progress.epoch:
-                    self._note(f"a report under epoch {progress.epoch} was taken for {progress.row}[{index}] of {owner}")
+    def save(self, execution_id: str, seq: int, data: bytes) -> None:
+        book = self.books.get(execution_id)
+        if book is None or book.prints.get(seq) != zlib.crc32(data):
+            self._note(f"a snapshot of {execution_id} at {seq} is not what its log gives")
+
+    @property
+    def is_over(self) -> bool:
+        return all(book.ended_at is not None for book in self.books.values())
+
+    def _check_summary(self, append: Append, book: Book) -> None:
+        found, state = append.summary, book.state
+        assert found is not None
+        if (found.status, found.head, found.digest) != (state.status, state.seq, state.digest):
+            self._note(f"the summary of {state.execution_id} says {found.status} at {found.head}, the log {state.status}")
+
+    def _check_children(self, append: Append, book: Book) -> None:
+        """Each call starts one child, however often it is told to."""
+        for effect in append.effects:
+            if isinstance(effect, StartChild):
+                parent = effect.parent
+                place = (parent.execution_id, parent.step_run_id, parent.path, parent.task_run_id)
+                if self._children.setdefault(place, effect.execution_id) != effect.execution_id:
+                    self._note(f"{place} was to start two children")
+        parent_ = book.parent
+        if parent_ is None or append.head > 0:
+            return
+        place = (parent_.execution_id, parent_.step_run_id, parent_.path, parent_.task_run_id)
+        name = append.execution_id
+        if self._children.get(place) != name:
+            self._note(f"{name} began as a child of {place}, which started {self._children.get(place)}")
 
     def _append(self, append: Append) -> None:
         name = append.execution_id
@@ -80,25 +143,40 @@ class Books:
         if book is None:
             first = facts[0]
             assert isinstance(first, e.ExecutionRequested)
-            book = self.books[name] = Book(name, self._programs(first.digest))
+            book = self.books[name] = Book(name, self._programs(first.digest), first.parent)
+        self.families[family(name)] += len(facts)
         try:
-            book.append(facts)
-        except AssertionError as broken:
-            self._note(f"{name}: {broken}")
+            book.append(facts, self._time())
+        except (AssertionError, KeyError, ValueError) as broken:
+            self._note(f"{name}: {broken!r}")
 
     def _fact(self, name: str, seq: int, data: bytes) -> e.Fact:
         event = decode(data)
         assert not isinstance(event, UnknownEvent)
         if isinstance(event, StoredEvent):
-            event = unseal(event, self._blobs(str(event.reference.locator["sha256"])))
+            event = unseal(event, self._blob(str(event.reference.locator["sha256"]), name, seq))
         if (event.execution_id, event.seq) != (name, seq):
             self._note(f"event {event.execution_id}:{event.seq} stands at {name}:{seq}")
+        if has_mark(data):
+            for reference in stored_in(event.fact):
+                self._blob(str(reference.locator["sha256"]), name, seq)
         return event.fact
+
+    def _blob(self, sha256: str, name: str, seq: int) -> bytes:
+        found = self._blobs(sha256)
+        if found is None:
+            self._note(f"event {seq} of {name} speaks of data that is not stored")
+        return found or b""
+
+
+def family(execution_id: str) -> str:
+    """The root: a child's id begins with its parent's."""
+    return execution_id.partition(".")[0]
 
 
 def fingerprint(state: State) -> int:
     return zlib.crc32(encode_snapshot(state))
 
 
-def _indexes(progress: Progress) -> Iterable[int]:
-    return dict.fromkeys((*progress.begun, *progress.ended, *progress.parked))
+def of_poison(books: Iterable[Book]) -> Sequence[str]:
+    return [run for book in books for run in book.poisoned]

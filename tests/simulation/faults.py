@@ -20,7 +20,7 @@ SLOW_S = {Carriage.MESSAGES: 30.0, Carriage.SESSION: 8.0}
 """Most messages take up to the one, some up to the other: long enough for timeouts and leases to end."""
 SHARE_MAX = 0.15
 OUTAGE_MAX_S = 40.0
-JUMP_MAX_S = 4_000.0
+JUMP_MAX_S = 400.0
 
 
 T = TypeVar("T")

@@ -130,7 +130,7 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
             heapq.heappop(timers)
         if not timers:
             raise Idle(self._who_waits())
-        self._time = timers[0][0]
+        self._time = max(self._time, timers[0][0])
         while timers and timers[0][0] <= self._time:
             callback = heapq.heappop(timers)[2]
             callback.on_cancel = None
@@ -187,6 +187,11 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
         self.say(f"{actor.name} freezes for {seconds:g} s")
         actor.condition = Condition.FROZEN
         self.call_later(seconds, self._thaw, actor, context=self.world.context)
+
+    def skip(self, seconds: float) -> None:
+        """Time goes by and nobody notices, as when the whole machine sleeps: what was due meanwhile is due now."""
+        self.say(f"everything sleeps for {seconds:g} s")
+        self._time += seconds
 
     def _thaw(self, actor: Actor) -> None:
         if actor.condition is Condition.FROZEN:

@@ -1,65 +1,101 @@
-"""What stands on the stage besides servers and workers: a judged store, playbooks, and tools with a ledger."""
+"""What stands on the stage besides servers and workers: a judged store, playbooks and credentials."""
 
-import asyncio
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from random import Random
 
-import msgspec
-
 from noetl.engine.effects import pool_of
-from noetl.engine.output import NOTHING, Output
-from noetl.engine.program import Program, ReadyTask
-from noetl.engine.size import Blob
-from noetl.playbook.model import KeychainEntry, encode
-from noetl.ports import Append, Appended, Ask, Conflict, Console, Fenced, Granted, Registered, ToolCall
+from noetl.engine.incidents import Incident
+from noetl.engine.leases import is_open
+from noetl.engine.program import Program
+from noetl.playbook.model import KeychainEntry, Playbook, encode
+from noetl.ports import Append, Appended, Ask, Conflict, Expired, Fenced, Granted, Registered
 from noetl.storage.memory import MemoryResults, MemoryStore
-from tests.engine.laws.cases import Case, compiled
-from tests.engine.laws.outcomes import outcome
-from tests.simulation.books import Books, Note
+from tests.simulation.books import Books
 from tests.simulation.clocks import SimulatedClock
-
-QUICK_S, SLOW_S, LONG_S = 0.05, 1.0, 25.0
+from tests.simulation.leasebook import Note
+from tests.simulation.plays import Play
 
 
 class JudgedStore(MemoryStore):
-    """The store, with the books beside it."""
+    """The store, with the books beside it. What it is asked and answers is all that the judge knows."""
 
-    def __init__(self, clock: SimulatedClock, books: Books) -> None:
+    def __init__(self, clock: SimulatedClock, books: Books, note: Note) -> None:
         super().__init__(clock)
         self._time = clock
         self._books = books
+        self._note = note
 
     async def commit(self, appends: Sequence[Append]) -> Sequence[Appended | Conflict | Fenced]:
         answers = await super().commit(appends)
         for append, answer in zip(appends, answers, strict=True):
-            if isinstance(answer, Appended):
+            if isinstance(answer, Appended) and (append.events or append.effects or append.progress or answer.granted):
                 _, rows = await self.rows(append.execution_id)
-                self._books.commit(append, answer.granted, rows, self._time.now())
+                self._books.commit(append, answer, rows, self._time.now())
         return answers
+
+    async def save_snapshot(self, execution_id: str, seq: int, data: bytes) -> None:
+        await super().save_snapshot(execution_id, seq, data)
+        self._books.save(execution_id, seq, data)
 
     async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
         granted = await super().claim(ask, limit)
-        self._books.grant(granted)
+        self._books.leases.grant(granted)
         return granted
+
+    async def renew(self, held: Sequence[Granted], lease_s: float) -> frozenset[int]:
+        over = await super().renew(held, lease_s)
+        self._books.leases.renew(held, over, self._time.now(), lease_s)
+        return over
+
+    async def release(self, held: Sequence[Granted]) -> None:
+        await super().release(held)
+        self._books.leases.release(held)
+
+    async def expire(self, limit: int) -> Sequence[Expired]:
+        found = await super().expire(limit)
+        self._books.leases.expire(found, self._time.now())
+        return found
+
+    async def open(self, incidents: Sequence[Incident]) -> None:
+        await super().open(incidents)
+        for incident in incidents:
+            self._note(f"incident {incident.kind} at {incident.where}: {incident.message}")
+
+    def crash(self) -> None:
+        super().crash()
+        self._books.leases.crash()
+
+    @property
+    def has_messages(self) -> bool:
+        return bool(self._agenda.waiting(0, 1))
+
+    @property
+    def is_astir(self) -> bool:
+        """Whether there is something to do that waits for no time."""
+        works = (work for name in self._live for work in self._work.rows(name).values())
+        return self.has_messages or any(work.leases or is_open(work) for work in works)
+
+    def next_due_s(self, execution_id: str) -> float:
+        """In how many seconds the next timer of an execution is due; long ago where there is none."""
+        due = (timer.due_at - self._time.now() for timer in self._agenda.timers_of(execution_id))
+        return min(due, default=float("-inf"))
 
 
 class KeptResults(MemoryResults):
     """Results that the judge can read without asking."""
 
-    def read(self, sha256: str) -> bytes:
-        return self._blobs[sha256]
-
-    async def put(self, blobs: Sequence[Blob]) -> None:
-        await super().put(blobs)
+    def read(self, sha256: str) -> bytes | None:
+        return self._blobs.get(sha256)
 
 
 class Playbooks:
-    """A catalog in which every path that a case may call leads to one of its callees."""
+    """A catalog in which every path that a play may call leads to one of its callees."""
 
-    def __init__(self, case: Case) -> None:
-        self._all = [_registered(text) for text in (case.text, *case.callees)]
-        self.programs = {each.digest: Program(compiled(text)) for each, text in zip(self._all, (case.text, *case.callees), strict=True)}
+    def __init__(self, play: Play) -> None:
+        self._callees = play.callees
+        self._all = {each.digest: each for each in map(_registered, (play.playbook, *play.callees))}
+        self.root = next(iter(self._all.values()))
+        self.programs = {each.digest: Program(each) for each in (play.playbook, *play.callees)}
 
     @property
     def pools(self) -> Sequence[str]:
@@ -67,17 +103,15 @@ class Playbooks:
         found = {pool_of(program, step) for program in self.programs.values() for step in program.steps}
         return sorted(pool for pool in found if pool is not None)
 
-    @property
-    def root(self) -> Registered:
-        return self._all[0]
+    def callee(self, path: str) -> Playbook | None:
+        return self._callees[Random(path).randrange(len(self._callees))] if self._callees else None
 
     async def by_digest(self, digest: str) -> Registered | None:
-        return next((each for each in self._all if each.digest == digest), None)
+        return self._all.get(digest)
 
     async def by_path(self, path: str, version: str | None) -> Registered | None:  # noqa: ARG002
-        if len(self._all) == 1:
-            return None
-        return self._all[1 + Random(path).randrange(len(self._all) - 1)]
+        found = self.callee(path)
+        return self._all[found.digest] if found is not None else None
 
     async def register(self, playbook: Registered) -> None:
         raise NotImplementedError(playbook.path)
@@ -91,71 +125,5 @@ class Credentials:
         return f"secret of {entry.name}"
 
 
-class Ledger:
-    """Every run of a tool, seen from outside. `is_strict` where clocks and workers are such that no run may be doubled."""
-
-    def __init__(self, case: Case, playbooks: Playbooks, books: Books, note: Note, *, is_strict: bool) -> None:
-        self._case = case
-        self._books = books
-        self._note = note
-        self._is_strict = is_strict
-        self._tasks = {
-            (program.playbook.metadata.path, task.path): task
-            for program in playbooks.programs.values()
-            for task in _all_tasks(program)
-        }
-        self.runs: Counter[str] = Counter()
-        self.running: Counter[str] = Counter()
-
-    async def run(self, call: ToolCall) -> Output:
-        name = f"{call.execution_id}/{call.task_run_id}"
-        self._begin(call, name)
-        try:
-            await asyncio.sleep(self._duration_s(name))
-        finally:
-            self.running[name] -= 1
-        task = self._tasks[call.playbook, call.path]
-        return outcome(self._case.seed, call.execution_id, call.task_run_id, task, is_bulky=self._case.is_bulky)
-
-    def _begin(self, call: ToolCall, name: str) -> None:
-        self.runs[name] += 1
-        self.running[name] += 1
-        book = self._books.books.get(call.execution_id)
-        if self._is_strict and book is not None and call.task_run_id in book.monitor.task_ends:
-            self._note(f"{name} ran again, though its end was recorded")
-        if self._is_strict and self.running[name] > 1:
-            self._note(f"{name} runs twice at once")
-
-    def _duration_s(self, name: str) -> float:
-        chance = Random(f"{self._case.seed}/{name}/{self.runs[name]}")
-        drawn = chance.random()
-        top = QUICK_S if drawn < 0.85 else SLOW_S if drawn < 0.97 else LONG_S
-        return round(chance.random() * top, 6)
-
-
-class SimulatedTool:
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    async def run(self, call: ToolCall, console: Console) -> Output:
-        console.write(f"{call.task_run_id} runs\n")
-        return NOTHING if call.kind == "noop" else await self._ledger.run(call)
-
-    async def close(self) -> None:
-        return
-
-
-def _registered(text: str) -> Registered:
-    playbook = compiled(text)
+def _registered(playbook: Playbook) -> Registered:
     return Registered(playbook.metadata.path, "1", playbook.digest, encode(playbook), "generated.yaml")
-
-
-def _all_tasks(program: Program) -> Sequence[ReadyTask]:
-    own = [task for step in program.steps for task in program.pipeline(step).tasks]
-    steps = list(program.steps)
-    inner = [
-        task
-        for name in program.playbook.workbook
-        for task in program.block_pipeline(name, steps[0]).tasks
-    ]
-    return [*own, *inner]

@@ -1,68 +1,48 @@
-"""Several servers and workers, their store and a client, under faults that a seed decides; and the verdict."""
+"""Several servers and workers, their store and clients, under faults that a seed decides; and the verdict."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from random import Random
-from typing import cast
+from typing import TypeVar, cast
 
-import msgspec
-
-from noetl.control_plane.limits import Limits as ServerLimits
 from noetl.control_plane.plane import Plane
 from noetl.data_plane.equipment import Equipment
-from noetl.data_plane.limits import Limits as WorkerLimits
 from noetl.data_plane.worker import Worker
 from noetl.ports import Unavailable
-from tests.engine.laws.cases import Case, case
 from tests.engine.logs import compact
-from tests.simulation.books import Books, fingerprint
+from tests.simulation.actors import Condition
+from tests.simulation.books import Book, Books
 from tests.simulation.clocks import SeededChance, SimulatedClock
-from tests.simulation.faults import Faults, Rates, draw_rates
+from tests.simulation.faults import Faults
+from tests.simulation.ledger import Ledger, SimulatedTool
 from tests.simulation.loop import Idle, SimulatedLoop, TooLong
 from tests.simulation.network import Network
-from tests.simulation.stage import Credentials, JudgedStore, KeptResults, Ledger, Playbooks, SimulatedTool
+from tests.simulation.settings import FAULTS_S, Root, Setting
+from tests.simulation.stage import Credentials, JudgedStore, KeptResults, Playbooks
+from tests.simulation.verdict import unexpected
 from tests.simulation.wire import catalog_at, control_plane_at, credentials_at, results_at, store_at
+from tests.simulation.witness import Witness, watch
 
-ROOT = "x"
-FAULTS_S = 90.0
-"""Faults happen until then."""
+T = TypeVar("T")
 
+TICK_S = 1.0
 GRACE_S = 4_000.0
-"""After the last fault everything ends within this: waits of playbooks, leases, poison."""
+"""After the last fault everything ends within this, however long playbooks wait."""
 
-FACTS_MAX = 400
-"""A run with more of them goes in circles, and is cancelled."""
+STILL_S = 150.0
+"""After the last fault no execution stands still so long, unless it waits for a time: five leases run out in that."""
 
+FACTS_MAX = 250
+"""An execution that comes to more of them goes in circles, and is cancelled."""
+
+STOPPED_S = 14.0
+"""A tool whose execution has ended is stopped within this: its worker hears of it, or its lease runs out."""
+
+SKIP_MIN_S = 20.0
 TIMEOUT_S = 5.0
+DRAIN_S = 4.0
+LEAVING_S = 200.0
 KINDS = ("noop", "http", "python", "script", "postgres", "duckdb", "resolve", "secrets")
-SERVER = ServerLimits(poll_s=4.0, sweep_s=3.0, inspect_s=20.0, snapshot_every=25, letters_max=20, warm_max=3)
-WORKER = WorkerLimits(slots=4, prefetch=2, lease_s=12.0, renew_s=3.0, margin_s=2.0, poll_s=8.0, patience_s=2.0)
-
-
-class Setting(msgspec.Struct, frozen=True):
-    """A run from its seed: the playbook, how many of each there are, what goes wrong."""
-
-    seed: int
-    case: Case
-    rates: Rates
-    servers: int
-    workers: int
-    store_jumps: bool
-    cancel_at_s: float | None
-
-
-def setting(seed: int, rates: Rates | None = None) -> Setting:
-    chance = Random(f"{seed}/setting")
-    cancel_at_s = round(chance.random() * FAULTS_S / 2, 3) if chance.random() < 0.15 else None
-    return Setting(
-        seed,
-        case(chance.randrange(2**32)),
-        rates or draw_rates(seed),
-        chance.randint(1, 3),
-        chance.randint(1, 4),
-        chance.random() < 0.2,
-        cancel_at_s,
-    )
 
 
 class World:
@@ -73,22 +53,19 @@ class World:
         self.loop = SimulatedLoop(given.seed)
         self.faults = Faults(self.loop, given.rates, until_s=FAULTS_S)
         self.network = Network(self.loop, self.faults)
-        self.playbooks = Playbooks(given.case)
+        self.playbooks = Playbooks(given.play)
         self.results = KeptResults()
-        self.books = Books(self.playbooks.programs.__getitem__, self.results.read, self.loop.fail)
+        self.servers = [f"server-{number}" for number in range(1, given.servers + 1)]
+        self.workers = [f"worker-{number}" for number in range(1, given.workers + 1)]
         self._clocks = {name: self._clock(name) for name in ("store", *self.servers, *self.workers)}
-        self.store = JudgedStore(self._clocks["store"], self.books)
-        is_strict = not (given.store_jumps and given.rates.jumps) and given.rates.freezes == 0
-        self.ledger = Ledger(given.case, self.playbooks, self.books, self.loop.fail, is_strict=is_strict)
-        self.planes: dict[str, Plane] = {}
-
-    @property
-    def servers(self) -> Sequence[str]:
-        return [f"server-{number}" for number in range(1, self.given.servers + 1)]
-
-    @property
-    def workers(self) -> Sequence[str]:
-        return [f"worker-{number}" for number in range(1, self.given.workers + 1)]
+        programs = self.playbooks.programs
+        self.books = Books(programs.__getitem__, self.results.read, self.loop.fail, self.loop.time)
+        self.store = JudgedStore(self._clocks["store"], self.books, self.loop.fail)
+        self.ledger = Ledger(given, list(programs.values()), self.books, self.loop, self._kill)
+        self._alive: dict[str, Plane | Worker] = {}
+        self._exits: dict[str, asyncio.Future[None]] = {}
+        self._chance = Random(f"{given.seed}/world")
+        self._cancelled: set[str] = set()
 
     def _clock(self, name: str) -> SimulatedClock:
         chance = Random(f"{self.given.seed}/clock/{name}")
@@ -111,6 +88,7 @@ class World:
             return
         if name == "store":
             self.store.crash()
+            self.ledger.store_crashed()
             self._host_store()
         elif name in self.servers:
             self.loop.spawn(name, self._server(name))
@@ -123,6 +101,15 @@ class World:
 
     def clocks(self) -> Sequence[SimulatedClock]:
         return [clock for name, clock in self._clocks.items() if name != "store" or self.given.store_jumps]
+
+    def _kill(self) -> None:
+        actor = self.loop.current
+        self.loop.crash(actor)
+        self._restart_later(actor.name)
+
+    def _restart_later(self, name: str) -> None:
+        delay_s = round(self._chance.random() * 3, 6)
+        self.loop.call_later(delay_s, self.restart, name, context=self.loop.world.context)
 
     # -------------------------------------------------------------------------- actors
 
@@ -137,12 +124,12 @@ class World:
             results_at(network, "store", timeout_s=TIMEOUT_S),
             credentials_at(network, "store", timeout_s=TIMEOUT_S),
             self._system(name),
-            SERVER,
+            self.given.server,
         )
-        self.planes[name] = plane
+        watch(name, plane, self.books)
         plane.start()
-        network.serve(plane)
-        await self.loop.create_future()
+        network.serve(Witness(plane, self.books, self.loop.fail))
+        await self._live(name, plane)
 
     async def _worker(self, name: str) -> None:
         network = self.network
@@ -151,28 +138,57 @@ class World:
         credentials = credentials_at(network, "store", timeout_s=TIMEOUT_S)
         equipment = Equipment(dict.fromkeys(KINDS, tool), results, credentials, self._system(name))
         control = control_plane_at(network, self.servers, timeout_s=TIMEOUT_S)
-        worker = Worker(f"{name}.{self.loop.current.life}", control, equipment, WORKER, self.playbooks.pools)
+        life = f"{name}.{self.loop.current.life}"
+        worker = Worker(life, control, equipment, self.given.worker, self.playbooks.pools)
         worker.start()
-        await self.loop.create_future()
+        await self._live(name, worker)
+
+    async def _live(self, name: str, being: Plane | Worker) -> None:
+        self._alive[name] = being
+        self._exits[name] = self.loop.create_future()
+        await self._exits[name]
 
     def _system(self, name: str) -> "_System":
         return _System(self._clocks[name], SeededChance(self.given.seed, name, self.loop.current.life))
 
-    async def _client(self) -> None:
+    async def _client(self, root: Root) -> None:
         """Asks until someone answers; it thinks better of it at some time, or when the run goes in circles."""
-        control = control_plane_at(self.network, self.servers, timeout_s=TIMEOUT_S)
-        plane = cast(Plane, control)
-        await _insisted(lambda: plane.request(self.playbooks.root, {}, ROOT))
-        while not self._is_enough():
-            await asyncio.sleep(1.0)
-        await _insisted(lambda: plane.cancel(ROOT, "a person did it"))
+        plane = cast(Plane, control_plane_at(self.network, self.servers, timeout_s=TIMEOUT_S))
+        await asyncio.sleep(root.asked_at_s)
+        await _insisted(lambda: plane.request(self.playbooks.root, {}, root.name))
+        while not self._is_enough(root):
+            await asyncio.sleep(TICK_S)
+        self._cancelled.add(root.name)
+        await _insisted(lambda: plane.cancel(root.name, "a person did it"))
         await self.loop.create_future()
 
-    def _is_enough(self) -> bool:
-        cancel_at_s = self.given.cancel_at_s
-        if cancel_at_s is not None and self.loop.time() >= cancel_at_s:
-            return True
-        return sum(len(book.facts) for book in self.books.books.values()) > FACTS_MAX
+    def _is_enough(self, root: Root) -> bool:
+        is_time = root.cancel_at_s is not None and self.loop.time() >= root.cancel_at_s
+        return is_time or self.books.families[root.name] > FACTS_MAX
+
+    # -------------------------------------------------------------------------- leaving in peace
+
+    async def _departures(self) -> None:
+        """Every now and then a server or a worker is asked to leave, and comes back."""
+        while not self.faults.is_over:
+            await asyncio.sleep(self._chance.random() * 120 / self.given.departures)
+            name = self._chance.choice([*self.servers, *self.workers])
+            actor = self.loop.actor(name)
+            if actor is not None and actor.condition is Condition.RUNNING and name in self._exits:
+                self.loop.start(actor, self._leave(name))
+
+    async def _leave(self, name: str) -> None:
+        """Runs as the one who leaves."""
+        being, actor, began_at = self._alive[name], self.loop.current, self.loop.time()
+        self.loop.say(f"{name} is asked to leave")
+        await (being.stop() if isinstance(being, Plane) else being.stop(DRAIN_S))
+        if left := list(self.ledger.of(actor)):
+            self.loop.fail(f"{name} stopped and leaves {left} running")
+        if self.loop.time() - max(began_at, FAULTS_S) > LEAVING_S:
+            self.loop.fail(f"{name} took {self.loop.time() - began_at:g} s to stop")
+        self._restart_later(name)
+        if not self._exits[name].done():
+            self._exits[name].set_result(None)
 
     # -------------------------------------------------------------------------- the run
 
@@ -183,60 +199,87 @@ class World:
             except (Idle, TooLong) as broken:
                 self.loop.fail(str(broken))
             self._judge()
+            self.failures = self.loop.failures()
         return self
 
     async def _play(self) -> None:
         self._host_store()
         for name in (*self.servers, *self.workers):
             self.restart(name)
-        self.loop.spawn("client", self._client())
+        for root in self.given.roots:
+            self.loop.spawn(f"client of {root.name}", self._client(root))
         self.faults.begin(self.network, self)
+        if self.given.departures:
+            self.loop.start(self.loop.world, self._departures())
         while not self.is_over:
-            await asyncio.sleep(2.0)
-            self._compare()
-            if self.loop.time() > FAULTS_S + GRACE_S:
-                self.loop.fail(f"not over {GRACE_S:g} s after the last fault: {self._alive()}")
+            await asyncio.sleep(TICK_S)
+            self._check_life()
+            if self.loop.failures():
                 return
+            self._skip_waiting()
+        await self._settle()
+
+    async def _settle(self) -> None:
+        """What still runs is stopped in time, and nothing wakes up again."""
+        ends_at = self.loop.time() + self.given.linger_s
+        while self.loop.time() < ends_at or (not self.ledger.is_quiet and not self.loop.failures()):
+            await asyncio.sleep(TICK_S)
+            self.ledger.check_stopped(STOPPED_S)
 
     @property
     def is_over(self) -> bool:
-        books = self.books.books.values()
-        return ROOT in self.books.books and all(book.state.has_ended for book in books) and not self._has_messages()
+        is_begun = all(root.name in self.books.books for root in self.given.roots)
+        return is_begun and self.books.is_over and not self.store.has_messages
 
-    def _has_messages(self) -> bool:
-        return bool(self.store._agenda._messages)  # noqa: SLF001
+    def _check_life(self) -> None:
+        self.ledger.check_stopped(STOPPED_S)
+        now = self.loop.time()
+        if now > FAULTS_S + GRACE_S:
+            self.loop.fail(f"not over {GRACE_S:g} s after the last fault: {self._living()}")
+        if now < FAULTS_S + STILL_S:
+            return
+        for name, book in self._living().items():
+            if now - book.changed_at > STILL_S and not self._has_reason_to_wait(name):
+                self.loop.fail(f"{name} stands still since {book.changed_at:g} s")
 
-    def _alive(self) -> Sequence[str]:
-        return [name for name, book in self.books.books.items() if not book.state.has_ended]
+    def _skip_waiting(self) -> None:
+        """When all that lives waits for a time to come, nobody needs to poll until then."""
+        if self.faults.is_over and self.ledger.is_quiet and not self.store.is_astir:
+            dues_s = [self.store.next_due_s(name) for name in self._living()]
+            due_s = min((due_s for due_s in dues_s if due_s > float("-inf")), default=0.0)
+            if due_s > 2 * SKIP_MIN_S:
+                self.loop.skip(due_s - SKIP_MIN_S)
 
-    def _compare(self) -> None:
-        """What servers hold in memory against what the log comes to, wherever nothing is under way."""
-        for name, plane in self.planes.items():
-            actor = self.loop.actor(name)
-            if actor is None or not actor.is_alive:
-                continue
-            for box in plane._executions._mailboxes._boxes.values():  # noqa: SLF001
-                book = self.books.books.get(box.execution_id)
-                if box.is_busy or box.loaded is None or book is None:
-                    continue
-                state = box.loaded[0]
-                if state.seq in book.prints and book.prints[state.seq] != fingerprint(state):
-                    self.loop.fail(f"{name} serves a state of {box.execution_id} at {state.seq} that its log does not give")
+    def _living(self) -> dict[str, Book]:
+        return {name: book for name, book in self.books.books.items() if book.ended_at is None}
+
+    def _has_reason_to_wait(self, name: str) -> bool:
+        """A time that is not come, or a child that lives."""
+        return self.store.next_due_s(name) > -STILL_S or any(
+            book.parent is not None and book.parent.execution_id == name for book in self._living().values()
+        )
 
     def _judge(self) -> None:
-        for incidents in self.store._incidents.values():  # noqa: SLF001
-            for incident in incidents.values():
-                self.loop.fail(f"incident: {incident.message}")
+        if self.loop.failures():
+            return
+        if self.given.is_calm and self.books.leases.expiries:
+            self.loop.fail(f"{self.books.leases.expiries} leases ran out, though nothing went wrong")
+        for root in self.given.roots:
+            if root.name not in self._cancelled:
+                for difference in unexpected(self.given.play, self.playbooks, self.books, root.name):
+                    self.loop.fail(f"the model says otherwise: {difference}")
 
     # -------------------------------------------------------------------------- what it shows
 
-    @property
-    def failures(self) -> Sequence[str]:
-        return self.loop.failures()
+    failures: Sequence[str] = ()
+
+    def log(self) -> str:
+        """The compact log of every execution, and what is wrong with it."""
+        logs = [f"--- {name}\n{compact(book.facts)}" for name, book in self.books.books.items()]
+        return "\n".join([*logs, *self.failures])
 
     def story(self) -> str:
-        logs = [f"--- {name}\n{compact(book.facts)}" for name, book in self.books.books.items()]
-        return "\n".join([*self.loop.trace, self.given.case.text, *logs, *self.failures])
+        return "\n".join([self.given.play.text, *self.loop.trace, self.log()])
 
 
 class _System:
@@ -261,10 +304,11 @@ class _Services:
         raise AttributeError(method)
 
 
-async def _insisted(ask: object) -> object:
-    assert callable(ask)
+async def _insisted(ask: Callable[[], Awaitable[T]]) -> T:
     while True:
         try:
             return await ask()
         except Unavailable:
             await asyncio.sleep(1.0)
+
+
