@@ -6,12 +6,13 @@ from noetl.engine.cursor import Cursor
 from noetl.engine.loops import ctx_at, is_stopping, loop_under, scratch_at
 from noetl.engine.program import Program
 from noetl.engine.reference import External, Reference
-from noetl.engine.view import LoopView, RunView, StateView, Stored
+from noetl.engine.state import State
+from noetl.engine.view import LoopView, RunView, Stored
 from noetl.playbook.model import LoopMode
 from noetl.ports import Claim, Granted, Loop
 
 
-def claim_of(program: Program, state: StateView, granted: Granted, stored: Stored) -> Claim | None:
+def claim_of(program: Program, state: State, granted: Granted, stored: Stored) -> Claim | None:
     """What was granted, as the state has it; None where it is over by now."""
     run = state.runs.get(granted.row[0])
     if run is None or run.boundary is not None:
@@ -24,7 +25,7 @@ def claim_of(program: Program, state: StateView, granted: Granted, stored: Store
     ctx = ctx_at(state, run, (*path, granted.lease.next) if loop is not None else ())
     return Claim(
         granted,
-        program.playbook.digest,
+        state.digest,
         run.step,
         run.is_started,
         state.workload,

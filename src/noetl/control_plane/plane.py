@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -36,6 +37,7 @@ from noetl.ports import (
     Summary,
     System,
     Told,
+    Unavailable,
 )
 from noetl.supply.programs import Programs
 
@@ -155,7 +157,7 @@ class Plane:
             letters[-1][-1].ask = ask
         self._executions.make_room(sum(map(len, letters)))
         for each, own in zip(reports, letters, strict=True):
-            self._executions.post(each.lease.execution_id, *own)
+            self._executions.put(each.lease.execution_id, *own)
         answers = [[await letter.answer for letter in own] for own in letters]
         refused = {
             number: {position: answer for position, answer in enumerate(own) if isinstance(answer, Rejection)}
@@ -181,7 +183,12 @@ class Plane:
         granted = await self._store.claim(ask, ROWS_MAX)
         if granted:
             self._signals.work_offered()
-        claims = [await self._filled(each) for each in granted]
+        try:
+            claims = [await self._filled(each) for each in granted]
+        except Unavailable:
+            with suppress(Unavailable):  # nobody will hear of these leases; where this fails too, they run out
+                await self._store.release(granted)
+            raise
         over = [each for each, claim in zip(granted, claims, strict=True) if claim is None]
         if over:
             await self._store.release(over)

@@ -32,6 +32,10 @@ class Pipe:
             self.is_told.set()
 
 
+class LeaseOver(Exception):
+    """Nothing more may start under a lease: its holder could not renew it in time."""
+
+
 class Holding:
     """`claim` has all its data in hand. `deadline` is when the worker stops by itself, by its own clock."""
 
@@ -64,6 +68,11 @@ class Holding:
     @property
     def is_over(self) -> bool:
         return not self.pipes and not self.pending and (self.next >= self.stop or self.slots == 0)
+
+    def check(self, now: float) -> None:
+        """Right before something starts: a worker may have stood still since it last looked at its leases."""
+        if self.deadline <= now:
+            raise LeaseOver
 
     # ------------------------------------------------------------------------------ pipelines
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 import msgspec
 
 from noetl.data_plane.equipment import Equipment
-from noetl.data_plane.holding import Holding
+from noetl.data_plane.holding import Holding, LeaseOver
 from noetl.data_plane.limits import Limits
 from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
@@ -172,6 +172,9 @@ class Worker:
     async def _run(self, holding: Holding, index: int) -> None:
         try:
             is_parked = await self._runner.run(holding, index)
+        except LeaseOver:
+            self.lose(frozenset({holding.claim.epoch}))
+            return
         except Exception:  # the one handler of bugs: the lease runs out, and what comes back too often is poison
             log.exception("lease %d on %s broke", holding.claim.epoch, holding.step_run_id)
             self.lose(frozenset({holding.claim.epoch}))
