@@ -40,7 +40,7 @@ class ProjectCatalog:
 
     def __init__(self, catalog: Catalog, folder: Path) -> None:
         self._catalog = catalog
-        self._folder = folder
+        self.folder = folder
 
     async def register(self, playbook: Registered) -> None:
         await self._catalog.register(playbook)
@@ -58,8 +58,8 @@ class ProjectCatalog:
 
     def _find(self, path: str) -> Registered | None:
         """The file that the path spells is tried before all others are."""
-        likely = [self._folder / f"{path}{ending}" for ending in ENDINGS]
-        for file in (*(each for each in likely if each.is_file()), *_files(self._folder)):
+        likely = [self.folder / f"{path}{ending}" for ending in ENDINGS]
+        for file in (*(each for each in likely if each.is_file()), *_files(self.folder)):
             try:
                 data = file.read_bytes()
             except OSError:

@@ -63,7 +63,7 @@ def _lay(workload: dict[str, object], given: str) -> None:
 
 
 def _typed(text: str) -> object:
-    """JSON where it is JSON, else what YAML makes of a plain word: `--set n=3`, `--set tags='["a"]'`, `--set name=ann`."""
+    """JSON where it is JSON, else what YAML makes of a plain word: `n=3`, `tags=["a"]`, `name=ann`."""
     try:
         return msgspec.json.decode(text.encode())
     except msgspec.DecodeError:

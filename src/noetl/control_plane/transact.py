@@ -243,6 +243,8 @@ class Executions:
     async def _appended(self, box: Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
         box.troubles = 0
         self._announce(made, answer)
+        if made.append.summary is not None:
+            box.started_at = made.append.summary.started_at
         if box.loaded is None:
             await self._ended(box, made)
             return

@@ -73,5 +73,6 @@ def _fitted(lines: list[str], height: int) -> list[str]:
 
 
 def cut(text: str, width: int) -> str:
-    line = " ".join(text.split())
+    """On one line, and no wider."""
+    line = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
     return line if len(line) <= width else f"{line[: max(0, width - 1)]}…"

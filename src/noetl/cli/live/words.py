@@ -1,5 +1,7 @@
 """Times as people say them."""
 
+from datetime import UTC, datetime
+
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 
 
@@ -15,3 +17,8 @@ def duration(seconds: float) -> str:
     if whole < _DAY:
         return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
     return f"{whole // _DAY} d {whole % _DAY // _HOUR} h"
+
+
+def moment(at: float) -> str:
+    """A time as programs read it."""
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,125 @@
+"""The whole runtime in this process: the engine on the project's SQLite file, with a worker beside it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from noetl.cli.project import ProjectCatalog
+from noetl.control_plane.plane import Plane
+from noetl.data_plane.equipment import Equipment
+from noetl.data_plane.limits import Limits
+from noetl.data_plane.worker import Worker
+from noetl.ports import Granted, Store
+from noetl.storage.keychain import LocalKeychain
+from noetl.storage.results import FileResults
+from noetl.storage.sqlite import Database, SqliteCatalog, SqliteStore
+from noetl.system import RealSystem
+from noetl.tools import make_tools
+
+DATABASE_NAME = "noetl.db"
+RESULTS_NAME = "results"
+SLOTS_DEFAULT = 16
+DRAIN_S = 5.0
+
+
+class Local(NamedTuple):
+    """The stores of a project."""
+
+    store: SqliteStore
+    catalog: ProjectCatalog
+    results: FileResults
+    system: RealSystem
+
+
+class Runtime(NamedTuple):
+    """A server in this process, and what it stands on."""
+
+    local: Local
+    plane: Plane
+
+
+@asynccontextmanager
+async def opened(home: Path, folder: Path) -> AsyncIterator[Local]:
+    """The project's stores, made on first use for their owner alone."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    system = RealSystem()
+    database = Database(home / DATABASE_NAME)
+    await database.open()
+    try:
+        catalog = ProjectCatalog(SqliteCatalog(database), folder)
+        yield Local(SqliteStore(database, system), catalog, FileResults(home / RESULTS_NAME), system)
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Runtime]:
+    plane = Plane(
+        local.store, local.catalog, local.results, LocalKeychain(environment, local.catalog.folder), local.system
+    )
+    plane.start()
+    try:
+        yield Runtime(local, plane)
+    finally:
+        await plane.stop()
+
+
+@asynccontextmanager
+async def working(runtime: Runtime, root: str, environment: dict[str, str], slots: int) -> AsyncIterator[Worker]:
+    """A worker for one execution and those below it."""
+    local = runtime.local
+    tools = make_tools(local.results, local.store)
+    equipment = Equipment(tools, local.results, LocalKeychain(environment, local.catalog.folder), local.system)
+    worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
+    worker.start()
+    try:
+        yield worker
+    finally:
+        await worker.stop(DRAIN_S)
+        await tools.close()
+
+
+def worker_name() -> str:
+    """Tells which process of which machine it is, and which of several that had the number."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_born_at(os.getpid())}"
+
+
+def is_gone(worker: str) -> bool:
+    """Whether a worker of this machine has ended. One of another machine may be alive."""
+    host, _, rest = worker.partition(":")
+    pid, _, born_at = rest.partition(":")
+    return host == socket.gethostname() and pid.isdigit() and _born_at(int(pid)) != born_at
+
+
+async def abandoned(store: Store, execution_id: str) -> Sequence[Granted]:
+    """Leases of an execution whose worker is gone: it was killed and could not give them back."""
+    _, rows = await store.rows(execution_id)
+    return [
+        Granted(execution_id, row, lease)
+        for row, work in rows.work.items()
+        for lease in work.leases
+        if is_gone(lease.worker)
+    ]
+
+
+def _born_at(pid: int) -> str:
+    """When a process began, as the kernel counts; empty where there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return _is_alive(pid)
+    return text.rpartition(")")[2].split()[19]
+
+
+def _is_alive(pid: int) -> str:
+    """Where the kernel does not tell, being alive must do."""
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return ""
+    return "alive"

@@ -1,0 +1,64 @@
+"""Executions as a list."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from noetl.cli.console import Console
+from noetl.cli.embedded import Local, opened
+from noetl.cli.live.words import duration, moment
+from noetl.cli.project import home_of
+from noetl.cli.reading import required
+from noetl.ports import Summary
+
+PAGE = 500
+ROLES = {"completed": "good", "failed": "error", "cancelled": "warning"}
+
+
+class Wanted(Protocol):
+    @property
+    def limit(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def output(self) -> str: ...
+
+
+async def list_executions(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> None:
+    home = required(home_of(folder, environment))
+    async with opened(home, folder) as local:
+        found = await _found(local, wanted.status, int(wanted.limit))
+    if wanted.output == "json":
+        console.data(
+            msgspec.json.format(msgspec.json.encode([_record(each) for each in found]), indent=2).decode() + "\n"
+        )
+        return
+    paint = console.paint_data()
+    width = max((len(each.path) for each in found), default=0)
+    for each in found:
+        took = duration(each.changed_at - each.started_at)
+        status = paint(f"{each.status:<9}", ROLES.get(each.status, "hint"))
+        console.data(f"{each.execution_id}  {status}  {each.path:<{width}}  {moment(each.started_at)}  {took}\n")
+
+
+async def _found(local: Local, status: str, limit: int) -> list[Summary]:
+    found: list[Summary] = []
+    before = ""
+    while len(found) < limit and (page := await local.store.recent(before, PAGE)):
+        found += [each for each in page if not status or each.status == status]
+        before = page[-1].execution_id
+    return found[:limit]
+
+
+def _record(each: Summary) -> dict[str, object]:
+    return {
+        "execution_id": each.execution_id,
+        "playbook": each.path,
+        "status": each.status,
+        "started_at": moment(each.started_at),
+        "changed_at": moment(each.changed_at),
+        "events": each.head,
+    }

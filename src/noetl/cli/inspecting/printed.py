@@ -1,0 +1,60 @@
+"""What tools printed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from noetl.cli.console import OK, Console
+from noetl.cli.embedded import Local, opened
+from noetl.cli.finding import find_execution
+from noetl.cli.project import home_of
+from noetl.cli.reading import required
+from noetl.ports import LogChunk
+
+PAGE = 500
+FOLLOW_S = 0.3
+
+
+class Wanted(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def follow(self) -> bool: ...
+    @property
+    def output(self) -> str: ...
+
+
+async def show_logs(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    home = required(home_of(folder, environment))
+    async with opened(home, folder) as local:
+        name = (await find_execution(local.store, wanted.id)).execution_id
+        told = await _print(local, name, 0, console, wanted.output)
+        while wanted.follow and not await _has_ended(local, name):
+            await asyncio.sleep(FOLLOW_S)
+            told = await _print(local, name, told, console, wanted.output)
+        await _print(local, name, told, console, wanted.output)
+    return OK
+
+
+async def _has_ended(local: Local, name: str) -> bool:
+    summary = await local.store.summary(name)
+    return summary is None or summary.has_ended
+
+
+async def _print(local: Local, name: str, told: int, console: Console, output: str) -> int:
+    while found := await local.store.logs(name, told, PAGE):
+        for chunk in found:
+            console.data(_shown(chunk, output))
+        told += len(found)
+        console.flush()
+    return told
+
+
+def _shown(chunk: LogChunk, output: str) -> str:
+    if output == "jsonl":
+        return f"{msgspec.json.encode(chunk).decode()}\n"
+    return "".join(f"{chunk.task_run_id} | {line}\n" for line in chunk.text.splitlines())

@@ -1,0 +1,81 @@
+"""`noetl run`: a playbook in this process, on the project's own store, with nothing else installed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
+from noetl.cli.console import OK, Console, Stopped
+
+SLOTS = Option("slots", "how many pipelines may run at once", takes=Takes.TEXT, value="N", default="16")
+SLOTS_MAX = 1_000
+
+COMMAND = Command(
+    "run",
+    "Runs a playbook here: no server, one command. The result goes to standard output, what happens to standard error.",
+    Operand("file", "a playbook, or - for standard input", Takes.FILE),
+    (
+        Option("set", "a value of the workload: KEY=VALUE, A.B=VALUE", takes=Takes.TEXT, many=True, value="KEY=VALUE"),
+        Option("payload", "the workload as JSON, @file, or - for standard input", takes=Takes.TEXT, value="JSON"),
+        Option("resume", "go on with a run that was interrupted", takes=Takes.TEXT, value="ID"),
+        Option("dry-run", "check and bind everything, show the net and the worst case, run nothing"),
+        SLOTS,
+        Option(
+            "output",
+            "how to print the result",
+            letter="o",
+            takes=Takes.CHOICE,
+            choices=("text", "json"),
+            default="text",
+        ),
+        Option("quiet", "print the result and nothing else", letter="q"),
+    ),
+    (
+        "noetl run daily.yaml",
+        "noetl run daily.yaml --set region=eu --set limits.rows=100",
+        "noetl run daily.yaml --payload @workload.json -o json",
+        "noetl run --resume 0193f2c4",
+    ),
+)
+
+
+class Arguments(Shared, frozen=True, kw_only=True):
+    file: str = ""
+    set: tuple[str, ...] = ()
+    payload: str = ""
+    resume: str = ""
+    dry_run: bool = False
+    slots: str = SLOTS.default
+    output: str = "text"
+    quiet: bool = False
+
+
+def main(words: Sequence[str], console: Console) -> int:
+    arguments = read_arguments(COMMAND, words, console, Arguments)
+    if arguments is None:
+        return OK
+    _check(arguments)
+    # The runtime is imported when something is to run: help and completion do without it.
+    if arguments.dry_run:
+        code: int = import_module("noetl.cli.running.dry").dry_run(arguments, console)
+        return code
+    run_local = import_module("noetl.cli.running.local").run_local
+    ended: int = asyncio.run(run_local(arguments, console, Path.cwd(), dict(os.environ)))
+    return ended
+
+
+def _check(arguments: Arguments) -> None:
+    if bool(arguments.file) == bool(arguments.resume):
+        raise Stopped("noetl run: expected a playbook to run, or --resume ID\n  = see: noetl run --help")
+    check_slots("run", arguments.slots)
+    if arguments.resume and (arguments.set or arguments.payload or arguments.dry_run):
+        raise Stopped("noetl run: a run that is resumed keeps its workload; leave out --set, --payload and --dry-run")
+
+
+def check_slots(verb: str, given: str) -> None:
+    if not given.isdigit() or not 1 <= int(given) <= SLOTS_MAX:
+        raise Stopped(f'noetl {verb}: --slots takes a whole number from 1 to {SLOTS_MAX}; found "{given}"')

@@ -1,0 +1,108 @@
+"""`noetl run --dry-run`: all that is known before anything runs. Nothing is started and nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import msgspec
+
+from noetl.cli.console import OK, Console
+from noetl.cli.live.words import duration
+from noetl.cli.running.checked import compiled
+from noetl.cli.workload import workload_of
+from noetl.engine.layering import merge
+from noetl.playbook.drawing.mermaid import mermaid
+from noetl.playbook.model import Playbook, Step
+from noetl.playbook.net.analysis import analyse
+from noetl.playbook.net.findings import Bound, BoundKind, WorstCase
+
+
+class Wanted(Protocol):
+    @property
+    def file(self) -> str: ...
+    @property
+    def set(self) -> tuple[str, ...]: ...
+    @property
+    def payload(self) -> str: ...
+    @property
+    def output(self) -> str: ...
+
+
+def dry_run(wanted: Wanted, console: Console) -> int:
+    playbook = compiled(wanted.file, console).playbook
+    assert playbook is not None
+    workload = merge(playbook.workload, workload_of(wanted.payload, wanted.set, console))
+    worst = [found for found in analyse(playbook) if isinstance(found, WorstCase)]
+    if wanted.output == "json":
+        record = {
+            "playbook": playbook.metadata.path,
+            "digest": playbook.digest,
+            "workload": workload,
+            "steps": [_step(step, worst) for step in playbook.workflow],
+            "keychain": _entries(playbook),
+        }
+        console.data(msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n")
+    else:
+        console.data("\n".join(_lines(playbook, workload, worst)) + "\n")
+    return OK
+
+
+def _lines(playbook: Playbook, workload: Mapping[str, object], worst: list[WorstCase]) -> Iterator[str]:
+    yield f"{playbook.metadata.path} is sound; nothing was run"
+    yield ""
+    yield "workload"
+    for key, value in workload.items():
+        yield f"  {key}: {msgspec.json.encode(value).decode()}"
+    if playbook.keychain:
+        yield f"keychain: {', '.join(_entries(playbook))}"
+    yield ""
+    yield "steps"
+    width = max(len(step.name) for step in playbook.workflow)
+    for step in playbook.workflow:
+        yield f"  {step.name:<{width}}  {_told(step, worst)}"
+    yield ""
+    yield mermaid(playbook).rstrip()
+
+
+def _told(step: Step, worst: list[WorstCase]) -> str:
+    kinds = ", ".join(dict.fromkeys(task.kind for task in step.tool)) or "routing only"
+    parts = [kinds]
+    if step.loop is not None:
+        parts.append(f"loop {step.loop.mode}, at most {step.loop.max_in_flight} at once")
+    parts += [_worst(found) for found in worst if found.owner is step]
+    return "; ".join(parts)
+
+
+def _worst(found: WorstCase) -> str:
+    each = " an iteration" if found.per_iteration else ""
+    return f"worst case {_bound(found.task_runs, 'task runs')} and {_seconds(found.wait_s)} of waiting{each}"
+
+
+def _bound(bound: Bound, unit: str) -> str:
+    match bound.kind:
+        case BoundKind.AT_MOST:
+            return f"{bound.value:.0f} {unit}"
+        case BoundKind.UNBOUNDED:
+            return f"any number of {unit}"
+        case BoundKind.UNKNOWN:
+            return f"a number of {unit} that data decides"
+
+
+def _seconds(bound: Bound) -> str:
+    return duration(bound.value) if bound.kind is BoundKind.AT_MOST else "an unknown time"
+
+
+def _step(step: Step, worst: list[WorstCase]) -> dict[str, object]:
+    found = next((each for each in worst if each.owner is step), None)
+    return {
+        "step": step.name,
+        "kinds": [task.kind for task in step.tool],
+        "loop": step.loop is not None,
+        "worst_case": None if found is None else {"task_runs": found.task_runs, "wait_s": found.wait_s},
+        "next": [arc.step for arc in step.next.arcs],
+    }
+
+
+def _entries(playbook: Playbook) -> list[str]:
+    return [entry.name for entry in playbook.keychain]

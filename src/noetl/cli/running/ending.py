@@ -1,0 +1,66 @@
+"""How a run ended: the result for programs, a word for people, an exit code for both."""
+
+from __future__ import annotations
+
+import msgspec
+
+from noetl.cli.console import OK, Console
+from noetl.cli.embedded import Local
+from noetl.cli.live.progress import Progress
+from noetl.cli.live.words import moment
+from noetl.engine.output import NOTHING, Output, view
+from noetl.playbook.model import Dialect
+from noetl.supply.shelf import Missing, Shelf
+
+FAILED = 1
+CANCELLED = 4
+SHELF_BYTES_MAX = 256 * 1024 * 1024
+
+
+async def report_end(local: Local, progress: Progress, path: str, console: Console, *, as_json: bool) -> int:
+    output = await whole_output(local, progress.output or NOTHING)
+    if as_json:
+        console.data(
+            msgspec.json.format(msgspec.json.encode(_record(progress, path, output)), indent=2).decode() + "\n"
+        )
+    elif progress.status == "completed":
+        _print(output.data, console)
+    if progress.status != "completed" and not as_json:
+        reason = f": {progress.error.message}" if progress.error is not None else ""
+        console.say(f"{progress.status}{reason}")
+    return {"completed": OK, "cancelled": CANCELLED}.get(progress.status, FAILED)
+
+
+async def whole_output(local: Local, output: Output) -> Output:
+    """The output with its data, wherever that is stored; what is gone stays a reference."""
+    shelf = Shelf(local.results, SHELF_BYTES_MAX)
+    try:
+        found = await shelf.hydrated(output)
+    except Missing:
+        return output
+    assert isinstance(found, Output)
+    return found
+
+
+def _record(progress: Progress, path: str, output: Output) -> dict[str, object]:
+    started, ended = progress.started_at or 0.0, progress.ended_at or 0.0
+    return {
+        "execution_id": progress.execution_id,
+        "playbook": path,
+        "status": progress.status,
+        "output": view(output, "", Dialect.CANONICAL),
+        "error": progress.error,
+        "started_at": moment(started),
+        "finished_at": moment(ended),
+        "duration_ms": round((ended - started) * 1000, 3),
+    }
+
+
+def _print(data: object, console: Console) -> None:
+    """Text as it is, anything else as JSON; nothing where there is nothing."""
+    if data is None:
+        return
+    if isinstance(data, str):
+        console.data(data if data.endswith("\n") else f"{data}\n")
+        return
+    console.data(msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n")

@@ -1,0 +1,133 @@
+"""One execution in this process, from its start or where it was interrupted to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from noetl.cli.console import Console, Stopped
+from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
+from noetl.cli.finding import find_execution, interrupted
+from noetl.cli.project import home_of, registered
+from noetl.cli.reading import required
+from noetl.cli.running.checked import compiled
+from noetl.cli.running.ending import report_end
+from noetl.cli.running.following import Follower
+from noetl.cli.running.interrupts import Interrupts
+from noetl.cli.workload import workload_of
+from noetl.engine.commands import Rejection
+from noetl.engine.rerun import Cut
+from noetl.ports import Registered, Summary
+from noetl.supply.programs import made_ready
+
+
+class View(Protocol):
+    """How a run is shown and how wide it runs."""
+
+    @property
+    def slots(self) -> str: ...
+    @property
+    def output(self) -> str: ...
+    @property
+    def quiet(self) -> bool: ...
+
+
+class Wanted(View, Protocol):
+    """What `noetl run` is told."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def set(self) -> tuple[str, ...]: ...
+    @property
+    def payload(self) -> str: ...
+    @property
+    def resume(self) -> str: ...
+
+
+class Again(View, Protocol):
+    """What `noetl rerun` is told."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def from_(self) -> str: ...
+    @property
+    def failed_iterations(self) -> bool: ...
+    @property
+    def set(self) -> tuple[str, ...]: ...
+
+
+async def run_local(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    compilation = compiled(wanted.file, console) if wanted.file else None
+    workload = workload_of(wanted.payload, wanted.set, console)
+    home = home_of(folder, environment)
+    async with opened(home, folder) as local, serving(local, environment) as runtime:
+        if compilation is None:
+            execution_id, playbook = await _resumed(runtime, wanted.resume)
+        else:
+            playbook = registered(compilation, wanted.file)
+            await _tell_interrupted(runtime, playbook, console, quiet=wanted.quiet)
+            execution_id = await _started(runtime, playbook, workload)
+        return await _followed(runtime, execution_id, playbook, wanted, console, environment)
+
+
+async def rerun_local(wanted: Again, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    """What failed, or what follows from a step, as a new execution that keeps the rest."""
+    overlay = workload_of("", wanted.set, console)
+    home = required(home_of(folder, environment))
+    async with opened(home, folder) as local, serving(local, environment) as runtime:
+        origin = await find_execution(local.store, wanted.id)
+        playbook = await _playbook(runtime, origin)
+        cut = Cut(wanted.from_ or None, wanted.failed_iterations)
+        answer = await runtime.plane.rerun(origin, cut, overlay)
+        if isinstance(answer, Rejection):
+            raise Stopped(f"noetl rerun: {answer.message}")
+        return await _followed(runtime, answer, playbook, wanted, console, environment)
+
+
+async def _started(runtime: Runtime, playbook: Registered, workload: Mapping[str, object]) -> str:
+    await runtime.local.catalog.register(playbook)
+    answer = await runtime.plane.request(playbook, workload)
+    if isinstance(answer, Rejection):
+        raise Stopped(f"noetl run: {answer.message}")
+    return answer
+
+
+async def _resumed(runtime: Runtime, given: str) -> tuple[str, Registered]:
+    summary = await find_execution(runtime.local.store, given)
+    playbook = await _playbook(runtime, summary)
+    left = await abandoned(runtime.local.store, summary.execution_id)
+    if left:
+        await runtime.plane.release(left)
+    return summary.execution_id, playbook
+
+
+async def _playbook(runtime: Runtime, summary: Summary) -> Registered:
+    playbook = await runtime.local.catalog.by_digest(summary.digest)
+    if playbook is None:
+        raise Stopped(f"noetl: the playbook of {summary.execution_id} is not in this project's store")
+    return playbook
+
+
+async def _tell_interrupted(runtime: Runtime, playbook: Registered, console: Console, *, quiet: bool) -> None:
+    found: Summary | None = await interrupted(runtime.local.store, playbook.path)
+    if found is not None and not quiet:
+        console.say(f"an earlier run of {playbook.path} was interrupted: noetl run --resume {found.execution_id[:8]}")
+
+
+async def _followed(
+    runtime: Runtime,
+    execution_id: str,
+    playbook: Registered,
+    wanted: View,
+    console: Console,
+    environment: dict[str, str],
+) -> int:
+    program = made_ready(playbook)
+    follower = Follower(program.playbook.metadata.name, execution_id, list(program.steps), console, quiet=wanted.quiet)
+    async with working(runtime, execution_id, environment, int(wanted.slots)):
+        with Interrupts(lambda: runtime.plane.cancel(execution_id, "cancelled by Ctrl-C"), console):
+            progress = await follower.follow(runtime.plane.feed, runtime.local.system)
+    return await report_end(runtime.local, progress, playbook.path, console, as_json=wanted.output == "json")
