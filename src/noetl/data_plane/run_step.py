@@ -140,6 +140,7 @@ class Runner:
             texts,
         )
         console = TaskConsole(self.printed, self._clock, execution_id, started.task_run_id, texts)
+        holding.check(self._clock.monotonic())
         return await self._visible(tool, call, console)
 
     async def _visible(self, tool: Tool, call: ToolCall, console: TaskConsole) -> Output:
