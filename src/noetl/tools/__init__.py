@@ -1,1 +1,71 @@
-"""Tool kinds, one file each."""
+"""Tool kinds, one file or folder each, and the list of them. A tool is imported and made when it is first used."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from noetl.ports import EventLog, ResultStore, Tool
+from noetl.tools.http.addresses import EMBEDDED, AddressPolicy
+from noetl.tools.plugin import Parts, installed, load
+
+
+def make_tools(results: ResultStore, log: EventLog, policy: AddressPolicy = EMBEDDED) -> "Toolbox":
+    return Toolbox(Parts(results, log), policy)
+
+
+class Toolbox(Mapping[str, Tool]):
+    """The tools of a worker by kind: those of this package, and those that installed packages add."""
+
+    def __init__(self, parts: Parts, policy: AddressPolicy) -> None:
+        self._parts = parts
+        self._policy = policy
+        self._made: dict[str, Tool] = {}
+
+    def __getitem__(self, kind: str) -> Tool:
+        if kind not in self._made:
+            self._made[kind] = self._make(kind)
+        return self._made[kind]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys([*BUILT_IN, *installed()]))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    async def close(self) -> None:
+        """Ends what the tools keep between runs."""
+        while self._made:
+            _, tool = self._made.popitem()
+            await tool.close()
+
+    def _make(self, kind: str) -> Tool:
+        make = BUILT_IN.get(kind)
+        if make is not None:
+            return make(self._parts, self._policy)
+        plugin = load(kind)
+        if plugin is None:
+            raise KeyError(kind)
+        return plugin.make(self._parts)
+
+
+def _noop(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001
+    from noetl.tools.noop import Noop  # noqa: PLC0415
+
+    return Noop()
+
+
+def _http(parts: Parts, policy: AddressPolicy) -> Tool:
+    from noetl.tools.http.tool import Http  # noqa: PLC0415
+
+    return Http(parts.results, policy)
+
+
+def _resolve(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001
+    from noetl.tools.resolve import Resolve  # noqa: PLC0415
+
+    return Resolve(parts.results, parts.log)
+
+
+BUILT_IN: Mapping[str, Callable[[Parts, AddressPolicy], Tool]] = {
+    "http": _http,
+    "noop": _noop,
+    "resolve": _resolve,
+}

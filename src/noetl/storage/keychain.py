@@ -1,0 +1,90 @@
+"""The keychain of this machine: entries of the kinds `env` and `file`. Nothing is kept; each read is fresh."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from noetl.engine.events import Values
+from noetl.errors import TemplateError
+from noetl.expressions.template import parse
+from noetl.playbook.model import KeychainEntry
+from noetl.ports import Unavailable
+
+FILE_BYTES_MAX = 1024 * 1024
+
+
+class LocalKeychain:
+    """`environment` is what entries of kind `env` read. Paths of files are taken from `folder`; `~` is the home."""
+
+    def __init__(self, environment: Mapping[str, str], folder: Path | None = None) -> None:
+        self._environment = environment
+        self._folder = folder or Path()
+
+    async def missing(self, entries: Sequence[KeychainEntry], workload: Values) -> Sequence[str]:
+        return [entry.name for entry in entries if not await self._is_there(entry, workload)]
+
+    async def value(self, entry: KeychainEntry, workload: Values) -> object:
+        if entry.kind == "env":
+            return self._variable(entry)
+        if entry.kind == "file":
+            return await asyncio.to_thread(self._file, entry, workload)
+        raise Unavailable(
+            f"keychain entry {entry.name!r} is of kind `{entry.kind}`, which needs a credential store, "
+            "and this runtime has none; use `env` or `file`"
+        )
+
+    async def _is_there(self, entry: KeychainEntry, workload: Values) -> bool:
+        try:
+            await self.value(entry, workload)
+        except Unavailable:
+            return False
+        return True
+
+    def _variable(self, entry: KeychainEntry) -> str:
+        name = str(entry.fields.get("var"))
+        found = self._environment.get(name)
+        if not found:
+            raise Unavailable(f"keychain entry {entry.name!r} needs the environment variable {name}, which is not set")
+        return found
+
+    def _file(self, entry: KeychainEntry, workload: Values) -> object:
+        path = self._path(entry, workload)
+        try:
+            with path.open("rb") as file:
+                data = file.read(FILE_BYTES_MAX + 1)
+        except OSError as error:
+            raise Unavailable(f"keychain entry {entry.name!r} needs the file {path}: {error.strerror}") from error
+        return _content(entry, path, data)
+
+    def _path(self, entry: KeychainEntry, workload: Values) -> Path:
+        text = str(entry.fields.get("path"))
+        try:
+            found = str(parse(text).evaluate({"workload": workload}))
+        except TemplateError as error:
+            raise Unavailable(f"the path of keychain entry {entry.name!r} cannot be made: {error.message}") from error
+        if found.startswith("~/"):
+            found = f"{self._environment.get('HOME', '~')}{found[1:]}"
+        return self._folder / found
+
+
+def _content(entry: KeychainEntry, path: Path, data: bytes) -> object:
+    """A file that ends in `.json` and holds an object has fields; any other is one value, without its last line end."""
+    if len(data) > FILE_BYTES_MAX:
+        raise Unavailable(f"keychain entry {entry.name!r}: {path} is larger than {FILE_BYTES_MAX} bytes")
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise Unavailable(f"keychain entry {entry.name!r}: {path} is not text in UTF-8") from error
+    if path.suffix == ".json":
+        return _fields(entry, path, data)
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _fields(entry: KeychainEntry, path: Path, data: bytes) -> Mapping[str, object]:
+    try:
+        return msgspec.json.decode(data, type=dict[str, object])
+    except msgspec.DecodeError as error:
+        message = f"keychain entry {entry.name!r}: {path} must hold one JSON object: {error}"
+        raise Unavailable(message) from error

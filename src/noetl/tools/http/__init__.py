@@ -1,0 +1,1 @@
+"""HTTP requests: `tool` runs one, the other files know its parts. Nothing is imported here, since aiohttp is slow to."""

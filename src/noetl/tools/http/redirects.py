@@ -1,0 +1,30 @@
+"""Where a redirect leads, and what goes along: method and body by the standard, secrets to the same origin only."""
+
+import msgspec
+from yarl import URL
+
+from noetl.tools.http.request import BadInput, Request, url_of
+
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_OF_A_BODY = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
+
+
+def redirected(request: Request, status: int, location: str) -> Request:
+    """The request to make next; `BadInput` where the location is not an address we go to."""
+    try:
+        url = url_of(str(request.url.join(URL(location)))).with_user(None)
+    except (BadInput, ValueError) as error:
+        raise BadInput(f"the server redirects to {location[:200]!r}, which is not an http or https address") from error
+    moved = msgspec.structs.replace(request, url=url)
+    if _becomes_get(request.method, status):
+        moved = _without(msgspec.structs.replace(moved, method="GET", body=None), _OF_A_BODY)
+    return moved if url.origin() == request.url.origin() else _without(moved, request.private)
+
+
+def _becomes_get(method: str, status: int) -> bool:
+    return (status == 303 and method not in ("GET", "HEAD")) or (status in (301, 302) and method == "POST")
+
+
+def _without(request: Request, names: frozenset[str]) -> Request:
+    kept = tuple((name, value) for name, value in request.headers if name.lower() not in names)
+    return msgspec.structs.replace(request, headers=kept)

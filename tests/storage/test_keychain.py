@@ -1,0 +1,71 @@
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from noetl.playbook.model import KeychainEntry
+from noetl.ports import Unavailable
+from noetl.storage.keychain import FILE_BYTES_MAX, LocalKeychain
+
+TOKEN = KeychainEntry("token", "env", {"var": "API_TOKEN"})
+
+
+def file_entry(path: str) -> KeychainEntry:
+    return KeychainEntry("pass", "file", {"path": path})
+
+
+def value(keychain: LocalKeychain, entry: KeychainEntry, **workload: object) -> object:
+    return asyncio.run(keychain.value(entry, workload))
+
+
+def test_an_entry_of_kind_env_is_the_variable() -> None:
+    assert value(LocalKeychain({"API_TOKEN": "t0ken"}), TOKEN) == "t0ken"
+
+
+@pytest.mark.parametrize("environment", [{}, {"API_TOKEN": ""}])
+def test_a_variable_that_is_not_set_is_named(environment: dict[str, str]) -> None:
+    with pytest.raises(Unavailable, match="'token' needs the environment variable API_TOKEN, which is not set"):
+        value(LocalKeychain(environment), TOKEN)
+
+
+def test_a_file_is_one_value_without_its_last_line_end(tmp_path: Path) -> None:
+    (tmp_path / "pass").write_bytes(b"one\ntwo\r\n")
+    assert value(LocalKeychain({}, tmp_path), file_entry("pass")) == "one\ntwo"
+
+
+def test_a_json_file_has_fields(tmp_path: Path) -> None:
+    (tmp_path / "login.json").write_text('{"username": "joe", "password": "s3cret"}')
+    assert value(LocalKeychain({}, tmp_path), file_entry("login.json")) == {"username": "joe", "password": "s3cret"}
+
+
+def test_a_path_may_be_a_template_and_start_at_home(tmp_path: Path) -> None:
+    (tmp_path / "prod").write_text("x")
+    assert value(LocalKeychain({"HOME": str(tmp_path)}), file_entry("~/{{ workload.env }}"), env="prod") == "x"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("gone", None, "needs the file .*gone: No such file"),
+        ("{{ workload.nothing }}", None, "the path of keychain entry 'pass' cannot be made"),
+        ("big", b"x" * (FILE_BYTES_MAX + 1), "is larger than 1048576 bytes"),
+        ("binary", b"\xff", "is not text in UTF-8"),
+        ("list.json", b"[1]", "must hold one JSON object"),
+    ],
+)
+def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, name: str, content: bytes | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(Unavailable, match=message):
+        value(LocalKeychain({}, tmp_path), file_entry(name))
+
+
+def test_a_stored_credential_needs_a_store() -> None:
+    with pytest.raises(Unavailable, match="needs a credential store, and this runtime has none; use `env` or `file`"):
+        value(LocalKeychain({}), KeychainEntry("db", "postgres_credential"))
+
+
+def test_all_missing_entries_are_named(tmp_path: Path) -> None:
+    entries = [TOKEN, file_entry("gone"), KeychainEntry("db", "static"), KeychainEntry("set", "env", {"var": "SET"})]
+    keychain = LocalKeychain({"SET": "yes"}, tmp_path)
+    assert asyncio.run(keychain.missing(entries, {})) == ["token", "pass", "db"]
