@@ -7,18 +7,22 @@ from noetl.engine.effects import CancelChild, ClearTimers, SetTimer, StartChild,
 from noetl.engine.worklist import is_cleared
 from noetl.ports import Append, Message, Timer
 from noetl.storage.sqlite.counters import Counters
-from noetl.storage.sqlite.records import TimerRow, encode_record, path_text
+from noetl.storage.sqlite.records import NameRow, TimerRow, encode_record, path_text
 from noetl.storage.sqlite.session import Session, Value, as_list
 
 AgendaEffect = SetTimer | ClearTimers | StartChild | CancelChild | TellParent
 
 
 class Agenda:
-    """`_known` are the timers that the appends of this transaction may touch, `_new` those it sets itself."""
+    """`_known` are the timers that the appends of this transaction may touch, `_new` those it sets itself.
+
+    Most executions have none: `_timed` are those that may, so that nothing is asked about the others.
+    """
 
     def __init__(self, session: Session, counters: Counters) -> None:
         self._session = session
         self._counters = counters
+        self._timed: set[str] = set()
         self._known: dict[str, dict[int, Timer]] = {}
         self._new: dict[int, Timer] = {}
         self._messages: list[Message] = []
@@ -26,10 +30,16 @@ class Agenda:
         self._over: list[int] = []
         self._ended: list[str] = []
 
-    def load(self, appends: Sequence[Append]) -> None:
+    def load(self, names: Sequence[str]) -> None:
+        self._timed.update(each.execution_id for each in self._session.all("load_timed", NameRow, as_list(names)))
+
+    def load_timers(self, appends: Sequence[Append]) -> None:
         """The timers that these appends replace or clear."""
+        timed = [append for append in appends if append.execution_id in self._timed]
+        if not timed:
+            return
         self.flush()
-        pairs = [(append.execution_id, effect) for append in appends for effect in append.effects]
+        pairs = [(append.execution_id, effect) for append in timed for effect in append.effects]
         named = [(name, effect.timer_id) for name, effect in pairs if isinstance(effect, SetTimer)]
         under = [
             (name, effect.step_run_id, path_text(effect.path))
@@ -63,13 +73,15 @@ class Agenda:
         """The execution has ended: none of its timers is left. What it said to others is still delivered."""
         for id_ in self._known.pop(name, {}):
             self._new.pop(id_, None)
-        self._ended.append(name)
+        if name in self._timed:
+            self._ended.append(name)
 
     def _set(self, name: str, effect: SetTimer) -> None:
         """A timer that is set again replaces itself."""
         own = self._known.setdefault(name, {})
         for old in [id_ for id_, held in own.items() if held.timer.timer_id == effect.timer_id]:
             self._end(name, old)
+        self._timed.add(name)
         timer = Timer(self._counters.draw_number(), name, effect)
         own[timer.id] = self._new[timer.id] = timer
 
@@ -94,11 +106,15 @@ class Agenda:
             each.clear()
         self._new.clear()
 
+    def end(self) -> None:
+        """After the transaction."""
+        self._known.clear()
+
     def forget(self) -> None:
         for each in (self._ended, self._over, self._done, self._messages):
             each.clear()
-        self._new.clear()
-        self._known.clear()
+        for held in (self._new, self._known, self._timed):
+            held.clear()
 
 
 def _timer_values(timer: Timer) -> tuple[Value, ...]:

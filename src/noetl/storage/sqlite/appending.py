@@ -12,7 +12,7 @@ from noetl.storage.sqlite.unit import Unit
 
 def commit(unit: Unit, appends: Sequence[Append], clock: Clock) -> Sequence[Appended | Conflict | Fenced]:
     unit.load([append.execution_id for append in appends])
-    unit.agenda.load(appends)
+    unit.agenda.load_timers(appends)
     return [_append(unit, append, clock.now()) for append in appends]
 
 

@@ -8,6 +8,10 @@ WHERE namespace = ?1 AND execution_id IN (SELECT value FROM json_each(?2));
 SELECT DISTINCT execution_id FROM incidents
 WHERE namespace = ?1 AND parks AND execution_id IN (SELECT value FROM json_each(?2));
 
+-- name: load_timed
+SELECT DISTINCT execution_id FROM timers
+WHERE namespace = ?1 AND execution_id IN (SELECT value FROM json_each(?2));
+
 -- name: insert_events
 INSERT INTO events (namespace, execution_id, seq, data) VALUES /*rows*/ (?1, ?, ?, ?) /*rows*/;
 
@@ -66,11 +70,7 @@ ON CONFLICT (namespace, execution_id, run, path) DO UPDATE SET
   holder = excluded.holder, expires_at = excluded.expires_at, told = excluded.told;
 
 -- name: delete_work
-DELETE FROM work WHERE id IN (
-  SELECT gone.id FROM json_each(?2) AS key CROSS JOIN work AS gone
-  ON gone.namespace = ?1 AND gone.execution_id = key.value ->> 0 AND gone.run = key.value ->> 1
-  AND gone.path = key.value ->> 2
-);
+DELETE FROM work WHERE (namespace, execution_id, run, path) IN (VALUES /*rows*/ (?1, ?, ?, ?) /*rows*/);
 
 -- name: find_open
 SELECT execution_id, run, path FROM work AS row

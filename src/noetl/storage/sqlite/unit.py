@@ -38,6 +38,7 @@ class Unit:
         self._heads.update((each.execution_id, each.head) for each in self.session.all("load_heads", HeadRow, listed))
         self._parked.update(each.execution_id for each in self.session.all("load_parked", NameRow, listed))
         self.work.load(new)
+        self.agenda.load(new)
 
     def head(self, name: str) -> int:
         return self._heads[name]
@@ -69,7 +70,7 @@ class Unit:
 
     def end(self, *, is_kept: bool) -> None:
         """After the transaction: what was read still holds if it was committed."""
-        self.agenda.forget()
+        self.agenda.end()
         if not is_kept or len(self._heads) > EXECUTIONS_MAX:
             self.forget()
 

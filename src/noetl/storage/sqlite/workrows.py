@@ -144,7 +144,7 @@ class WorkRows:
     def flush(self) -> None:
         if self._gone:
             gone = [(name, run, path_text(path)) for name, (run, path) in self._gone]
-            self._session.run("delete_work", as_list(gone))
+            self._session.write("delete_work", gone)
         if self._changed:
             self._session.write("save_work", [self._values(key) for key in self._changed])
         self._gone.clear()

@@ -23,7 +23,7 @@ CREATE TABLE events (
   seq          INTEGER NOT NULL,
   data         BLOB    NOT NULL,
   PRIMARY KEY (namespace, execution_id, seq)
-) WITHOUT ROWID;
+);
 
 CREATE TABLE snapshots (
   namespace    TEXT    NOT NULL,
@@ -37,7 +37,6 @@ CREATE TABLE snapshots (
 -- `place` is that in the queue, where there is something to claim. `holder` has a loop that stays on one worker.
 -- `expires_at` is the first end of its leases. `told` orders what came back too often.
 CREATE TABLE work (
-  id           INTEGER PRIMARY KEY,
   namespace    TEXT    NOT NULL,
   execution_id TEXT    NOT NULL,
   run          TEXT    NOT NULL,
@@ -49,7 +48,7 @@ CREATE TABLE work (
   holder       TEXT,
   expires_at   REAL,
   told         INTEGER,
-  UNIQUE (namespace, execution_id, run, path)
+  PRIMARY KEY (namespace, execution_id, run, path)
 );
 CREATE INDEX work_open ON work (namespace, place, pool) WHERE place IS NOT NULL;
 CREATE INDEX work_leased ON work (namespace, expires_at) WHERE expires_at IS NOT NULL;
