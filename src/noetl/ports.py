@@ -308,7 +308,8 @@ class ToolCall(msgspec.Struct, frozen=True):
 
     `credential` is what the entry that `auth` names holds. `path` is where the task stands in the playbook, and
     `place` where in the author's file, as `file:line:column`. `secrets` are texts never to be kept: what a tool answers
-    and prints is masked for it, but not what it stores itself.
+    and prints is masked for it, but not what it stores itself. `file` is the author's file, and `text_line` the line
+    there at which the task's own code or script begins, 0 where that is not known.
     """
 
     kind: str
@@ -327,6 +328,8 @@ class ToolCall(msgspec.Struct, frozen=True):
     auth: str | None = None
     credential: object = None
     secrets: frozenset[str] = frozenset()
+    file: str = ""
+    text_line: int = 0
 
 
 class Console(Protocol):
@@ -414,17 +417,21 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Poll(msgspec.Struct, frozen=True):
-    """The answer to an open poll: something to do, or leases that are over."""
+    """The answer to an open poll: something to do, or leases that are over.
+
+    Nothing was granted before the poll had been open for `waited_s`.
+    """
 
     claims: Sequence[Claim] = ()
     revoked: frozenset[int] = frozenset()
+    waited_s: float = 0.0
 
 
 class ControlPlane(Protocol):
     """All that a worker may ask of a server."""
 
     async def poll(self, ask: Ask, wait_s: float) -> Poll:
-        """Work, as soon as there is some; nothing after `wait_s`."""
+        """Work, as soon as there is some; nothing after `wait_s`. Who asks for no slots hears of lost leases alone."""
 
     async def report(self, reports: Sequence[LeaseReport], ask: Ask) -> Told: ...
 

@@ -27,7 +27,7 @@ from noetl.engine.pipeline import (
     settle,
     wait,
 )
-from noetl.engine.program import ReadyPipeline
+from noetl.engine.program import KIND_TEXTS, ReadyPipeline
 from noetl.engine.reference import decode_value, encode_value
 from noetl.engine.secrets import masked, texts_of
 from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store
@@ -97,7 +97,7 @@ class Runner:
             secrets = await self._keychain.secrets(holding.program, work.task, holding.claim.workload)
             bound = bind(holding.program, _with_keychain(work, secrets))
             if isinstance(bound, Output):
-                return _Ran(bound, {}, secrets.texts)
+                return _Ran(masked(bound, secrets.texts), {}, secrets.texts)  # type: ignore[arg-type]
             credential, texts = await self._credential(holding, bound, secrets)
             output = await self._output(holding, work, bound, credential, texts)
         except Unavailable as trouble:
@@ -138,6 +138,8 @@ class Runner:
             bound.auth,
             credential,
             texts,
+            holding.program.places.file,
+            _text_line(holding, work),
         )
         console = TaskConsole(self.printed, self._clock, execution_id, started.task_run_id, texts)
         holding.check(self._clock.monotonic())
@@ -167,14 +169,17 @@ class Runner:
         self._wake()
 
     async def _keep(self, blobs: Sequence[Blob]) -> None:
-        """Stores what is too large for an event before it is reported, however long that takes."""
+        """Stores what is too large for an event before it is reported. `Unavailable` where that takes too long."""
+        tries = 0
         while blobs:
             try:
                 await self._results.put(blobs)
-            except Unavailable:
-                await asyncio.sleep(self._limits.backoff_s)
-            else:
                 return
+            except Unavailable:
+                tries += 1
+                if tries >= self._limits.keep_tries_max:
+                    raise
+                await asyncio.sleep(self._limits.backoff_after(tries))
 
     def _tell(self, holding: Holding, index: int, *facts: cursors.WorkerFact) -> None:
         for fact in facts:
@@ -218,6 +223,13 @@ def _place(holding: Holding, work: Run) -> str:
     places = holding.program.places
     span = places.find(work.task.path)
     return f"{places.file}:{span.line}:{span.column}" if span is not None else ""
+
+
+def _text_line(holding: Holding, work: Run) -> int:
+    """Where the code or the script of a task begins."""
+    spans, task = holding.program.places.spans, work.task
+    found = (spans.get(f"{task.path}/{name}") for name in KIND_TEXTS.get(task.task.kind, ()))
+    return next((span.line for span in found if span is not None), 0)
 
 
 def _plain(output: Output) -> Output:

@@ -7,11 +7,11 @@ import msgspec
 
 from noetl.playbook.diagnostics import Diagnostic, Severity, Span
 from noetl.playbook.document import Document
-from noetl.playbook.model import Block, Playbook, Step
+from noetl.playbook.model import Block, Playbook, Step, Task
 from noetl.playbook.parse import parse_document
 from noetl.playbook.partial import trusted
 from noetl.playbook.rules import RULES, size
-from noetl.playbook.source.nodes import Source, SourceProblem
+from noetl.playbook.source.nodes import Scalar, Source, SourceProblem, Style
 from noetl.playbook.source.read import read_source
 from noetl.playbook.vocabulary import Vocabulary
 
@@ -28,7 +28,7 @@ class Compilation(msgspec.Struct, frozen=True):
     document: Document | None
 
     def source_map(self) -> Lookup[str, Span]:
-        """Where each step, task and template stands in the file, by its path in the model.
+        """Where each step, task, template, code and script stands in the file, by its path in the model.
 
         A task that was generated stands where what generated it does.
         """
@@ -102,5 +102,19 @@ def _places(document: Document) -> dict[str, Span]:
     found = {}
     for path, owner in owners:
         found[path] = document.node(owner).span
-        found |= {f"{path}/tool/{task.name}": document.node(task).span for task in owner.tool}
+        for task in owner.tool:
+            found[f"{path}/tool/{task.name}"] = document.node(task).span
+            found |= _texts(document, task, f"{path}/tool/{task.name}")
+    return found
+
+
+def _texts(document: Document, task: Task, path: str) -> dict[str, Span]:
+    """Where code and scripts begin: below the sign of a block, else where they stand."""
+    kind = document.vocabulary.kinds.get(task.kind)
+    found = {}
+    for name in kind.texts if kind is not None else ():
+        node = document.node(task).get(name)
+        if isinstance(node, Scalar):
+            below = node.style in (Style.LITERAL, Style.FOLDED)
+            found[f"{path}/{name}"] = msgspec.structs.replace(node.span, line=node.line + below)
     return found

@@ -58,6 +58,9 @@ _HTTP_TIMEOUT = shape(
     ],
 )
 
+_MEMORY = Field("memory_bytes_max", Number(integer=True, minimum=1), "The most memory a process may use; 4 GiB.")
+_OPEN_FILES = Field("open_files_max", Number(integer=True, minimum=16), "The most files a process may have open; 1024.")
+
 _NOOP = Kind("noop", "Does nothing. A place for rules and `set`.", {})
 
 _HTTP = Kind(
@@ -101,7 +104,8 @@ _PYTHON = Kind(
     ),
     knobs=_by_name(
         Field("python", Text(), "The interpreter or virtual environment to use."),
-        Field("memory_bytes_max", Number(integer=True, minimum=1), "The most memory the code may use."),
+        _MEMORY,
+        _OPEN_FILES,
     ),
     is_callee=True,
     one_of=(("code", "file"),),
@@ -114,10 +118,16 @@ _SCRIPT = Kind(
     _by_name(
         Field("script", _CODE, "The script's text."),
         Field("file", Text(), "A file with the script, beside the playbook."),
-        Field("interpreter", Text(), "The program that reads the script; bash when left out."),
+        Field("interpreter", Text(), "What reads the script, with options; by its first line `#!`, else bash."),
         Field("argv", Listing(Value()), "Arguments of the script."),
         Field("parse", Choice(("json", "text")), "Whether standard output is read as JSON."),
-        Field("cwd", _TEXT, "The folder to run in."),
+        Field("stdin", Value(), "Standard input: text as it is, anything else as JSON."),
+        Field("cwd", _TEXT, "The folder to run in; that of the worker when left out."),
+    ),
+    knobs=_by_name(
+        _MEMORY,
+        _OPEN_FILES,
+        Field("stdout_bytes_max", Number(integer=True, minimum=1), "The most a script may print as data; 16 MiB."),
     ),
     is_callee=True,
     one_of=(("script", "file"),),

@@ -1,0 +1,214 @@
+"""Child processes: a session of their own, a clean environment, no descriptors of ours, and no life after ours.
+
+What a child prints is read as it comes. When the child ends, whatever it left running in its group ends too.
+"""
+
+import asyncio
+import fcntl
+import os
+import select
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import IO
+
+import msgspec
+
+from noetl.ports import ToolCall
+
+INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")
+"""All that a child knows of our environment. The rest may hold secrets."""
+
+MEMORY_BYTES_MAX = 4 * 1024**3
+OPEN_FILES_MAX = 1024
+
+READ_BYTES = 64 * 1024
+READS_MAX = 32
+"""Pieces read at the end of a run: more than a pipe can hold."""
+
+REAP_S_MAX = 5.0
+"""How long a killed child is waited for."""
+
+Sink = Callable[[bytes, str], None]
+"""Takes what a child printed, and on which stream."""
+
+
+class Command(msgspec.Struct, frozen=True):
+    """`descriptors` are those of ours that the child gets."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    cwd: str | None = None
+    descriptors: Sequence[int] = ()
+    stdin: IO[bytes] | None = None
+
+
+class Process:
+    """A running child. `ended` becomes its exit code, below 0 the signal that killed it, once nothing is left of it."""
+
+    def __init__(self, command: Command, sink: Sink) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.ended: asyncio.Future[int] = self._loop.create_future()
+        self._sink = sink
+        self._outlets: dict[int, str] = {}
+        self._lifeline = os.pipe()
+        self._pidfd = -1
+        try:
+            self._popen = self._started(command)
+        except (OSError, ValueError):
+            self._release()
+            raise
+        _bind_life(self._lifeline[0], self._popen.pid)
+        self._poll = select.poll()
+        for outlet in self._outlets:
+            os.set_blocking(outlet, False)
+            self._poll.register(outlet, select.POLLIN)
+            self._loop.add_reader(outlet, self._read, outlet)
+        self._watch()
+
+    def kill(self) -> None:
+        """Ends the child and its group at once."""
+        if not self.ended.done():
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._popen.pid, signal.SIGKILL)
+
+    async def end(self) -> None:
+        """Kills the child, and waits until nothing is left of it."""
+        self.kill()
+        await asyncio.wait([self.ended], timeout=REAP_S_MAX)
+
+    async def code(self) -> int:
+        """Waits for the end. Whoever is cancelled meanwhile leaves the child running."""
+        await asyncio.wait([self.ended])
+        return self.ended.result()
+
+    def drain(self) -> None:
+        """Reads what was printed up to now."""
+        for _ in range(READS_MAX):
+            ready = self._poll.poll(0)
+            if not [outlet for outlet, _event in ready if self._read(outlet)]:
+                return
+
+    def _started(self, command: Command) -> subprocess.Popen[bytes]:
+        inner = []
+        try:
+            for stream in ("stdout", "stderr"):
+                outlet, inlet = os.pipe()
+                self._outlets[outlet] = stream
+                inner.append(inlet)
+            return subprocess.Popen(
+                command.argv,
+                stdin=subprocess.DEVNULL if command.stdin is None else command.stdin,
+                stdout=inner[0],
+                stderr=inner[1],
+                cwd=command.cwd,
+                env=command.environment,
+                pass_fds=(*command.descriptors, self._lifeline[0]),
+                start_new_session=True,
+            )
+        finally:
+            for inlet in inner:
+                os.close(inlet)
+
+    def _read(self, outlet: int) -> bool:
+        """One piece of what was printed, if there is one."""
+        try:
+            data = os.read(outlet, READ_BYTES)
+        except BlockingIOError:
+            return False
+        if data:
+            self._sink(data, self._outlets[outlet])
+        else:
+            self._loop.remove_reader(outlet)
+            self._poll.unregister(outlet)
+            os.close(outlet)
+            del self._outlets[outlet]
+        return bool(data)
+
+    def _watch(self) -> None:
+        try:
+            self._pidfd = os.pidfd_open(self._popen.pid)
+        except (AttributeError, OSError):  # an older kernel, or none of Linux
+            threading.Thread(target=self._wait_aside, daemon=True).start()
+        else:
+            self._loop.add_reader(self._pidfd, self._end)
+
+    def _wait_aside(self) -> None:
+        self._popen.wait()
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        """The child has ended: so does its group, while its number cannot be another's yet."""
+        self.kill()
+        code = self._popen.wait()
+        self.drain()
+        self._release()
+        if not self.ended.done():
+            self.ended.set_result(code)
+
+    def _release(self) -> None:
+        for outlet in self._outlets:
+            self._loop.remove_reader(outlet)
+            os.close(outlet)
+        self._outlets = {}
+        if self._pidfd >= 0:
+            self._loop.remove_reader(self._pidfd)
+            os.close(self._pidfd)
+        with suppress(OSError):
+            fcntl.fcntl(self._lifeline[0], fcntl.F_SETOWN, 0)
+        for end in self._lifeline:
+            os.close(end)
+
+
+def _bind_life(lifeline: int, pid: int) -> None:
+    """Lets the kernel kill the child's group when our end of the pipe closes, however we end."""
+    if hasattr(fcntl, "F_SETSIG"):
+        fcntl.fcntl(lifeline, fcntl.F_SETOWN, -pid)
+        fcntl.fcntl(lifeline, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
+
+
+def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    """What a child may know of ours."""
+    return {"PATH": os.defpath} | {name: environment[name] for name in INHERITED if name in environment}
+
+
+def task_facts(call: ToolCall) -> dict[str, str]:
+    """What a child is told of the task that it runs for."""
+    return {
+        "NOETL_EXECUTION_ID": call.execution_id,
+        "NOETL_PLAYBOOK": call.playbook,
+        "NOETL_STEP": call.step,
+        "NOETL_TASK": call.task,
+        "NOETL_TASK_RUN_ID": call.task_run_id,
+        "NOETL_ATTEMPT": str(call.attempt),
+        "NOETL_IDEMPOTENCY_KEY": call.key,
+    }
+
+
+def death(code: int) -> str:
+    """How a child ended, for people."""
+    if code >= 0:
+        return f"the process ended by itself with exit code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    reason = "; the system kills so when memory is short" if -code == signal.SIGKILL else ""
+    return f"the process was killed by {name}{reason}"
+
+
+def timeout_of(spec: Mapping[str, object]) -> float | None:
+    """Seconds that a run may take: `spec.timeout`, or its `total`."""
+    timeout = spec.get("timeout")
+    if isinstance(timeout, Mapping):
+        timeout = timeout.get("total")
+    return float(timeout) if isinstance(timeout, int | float) else None
+
+
+def bound_of(spec: Mapping[str, object], name: str, default: int) -> int:
+    found = spec.get(name)
+    return found if isinstance(found, int) else default

@@ -1,0 +1,201 @@
+"""Python code of the author's, run in warm child processes and never in this one."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from noetl.engine.output import Error, Output, Status
+from noetl.ports import Console, ToolCall
+from noetl.processes import (
+    MEMORY_BYTES_MAX,
+    OPEN_FILES_MAX,
+    bound_of,
+    clean_environment,
+    death,
+    task_facts,
+    timeout_of,
+)
+from noetl.tools.python.interpreter import find_interpreter
+from noetl.tools.python.pool import Child, Home, Pool
+
+IDLE_MAX = 16
+"""Children kept warm, of all playbooks together."""
+
+RUNS_MAX = 10_000
+"""After so many runs a child makes room for a new one."""
+
+ANSWER_BYTES_MAX = 256 * 1024 * 1024
+CODE_BYTES_MAX = 10 * 1024 * 1024
+
+
+class Trouble(msgspec.Struct, frozen=True):
+    """What went wrong in a child. `line` is in the file of the code."""
+
+    kind: str
+    message: str
+    exception_type: str | None = None
+    traceback: str | None = None
+    line: int | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A child that `is_spent` has something of the run still going on in it."""
+
+    data: object = None
+    error: Trouble | None = None
+    is_spent: bool = False
+
+
+class Code(msgspec.Struct, frozen=True):
+    """A text and where it stands: `folder` is where its imports are looked for first."""
+
+    text: str
+    file: str
+    line: int
+    folder: Path
+
+
+class Refused(Exception):
+    """A field that the tool cannot work with."""
+
+
+_answers = msgspec.json.Decoder(Answer)
+_requests = msgspec.json.Encoder()
+
+
+class Python:
+    """`python` is the interpreter for tasks that name none."""
+
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        *,
+        python: str = sys.executable,
+        idle_max: int = IDLE_MAX,
+        runs_max: int = RUNS_MAX,
+    ) -> None:
+        self._environment = clean_environment(environment)
+        self._python = python
+        self._pool = Pool(self._environment, idle_max=idle_max, runs_max=runs_max)
+
+    async def run(self, call: ToolCall, console: Console) -> Output:
+        try:
+            code = _code(call)
+            request = _request(call, code)
+            child = self._pool.take(self._home(call))
+        except (Refused, OSError, TypeError, ValueError) as refusal:
+            return _failed(Trouble("input", str(refusal)))
+        try:
+            answer = await self._answered(child, request, timeout_of(call.spec), console)
+        except asyncio.CancelledError:
+            await child.end()
+            raise
+        if answer.is_spent:
+            await child.end()
+        else:
+            self._pool.give(child)
+        return _output(answer, code.file)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def _answered(self, child: Child, request: bytes, timeout_s: float | None, console: Console) -> Answer:
+        """What the child says, or what became of it."""
+        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, child.kill)
+        try:
+            data = await child.ask(request, console)
+        finally:
+            if timer is not None:
+                timer.cancel()
+        if data is not None:
+            return _decoded(data)
+        if child.is_killed:
+            message = f"the code took longer than {timeout_s:g} s (`spec.timeout`) and was stopped"
+            return Answer(error=Trouble("timeout", message), is_spent=True)
+        return Answer(error=Trouble("crash", death(await child.ended())), is_spent=True)
+
+    def _home(self, call: ToolCall) -> Home:
+        return Home(
+            call.playbook or call.execution_id,
+            self._interpreter(call),
+            bound_of(call.spec, "memory_bytes_max", MEMORY_BYTES_MAX),
+            bound_of(call.spec, "open_files_max", OPEN_FILES_MAX),
+            ANSWER_BYTES_MAX,
+        )
+
+    def _interpreter(self, call: ToolCall) -> str:
+        wanted = call.spec.get("python")
+        if wanted is None:
+            return self._python
+        found = find_interpreter(str(wanted), _folder(call), self._environment["PATH"])
+        if found is None:
+            raise Refused(
+                f"`spec.python` is `{wanted}`, and there is no interpreter and no virtual environment of that name; "
+                f"looked in {_folder(call).absolute()} and on PATH"
+            )
+        return found
+
+
+def _code(call: ToolCall) -> Code:
+    text, name = call.fields.get("code"), call.fields.get("file")
+    if isinstance(text, str):
+        file, line = (call.file, call.text_line) if call.text_line else (f"<{call.task}>", 1)
+        return Code(text, file, line, _folder(call))
+    if not isinstance(name, str) or not name:
+        raise Refused("a python task needs `code`, or `file` with the name of a file beside the playbook")
+    path = _folder(call) / name
+    return Code(_read(path), str(path), 1, path.parent)
+
+
+def _read(path: Path) -> str:
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Refused(f"`file` cannot be read: {error}") from error
+    if len(data) > CODE_BYTES_MAX:
+        raise Refused(f"`file` has {len(data)} bytes, and may have {CODE_BYTES_MAX}")
+    return text
+
+
+def _folder(call: ToolCall) -> Path:
+    """Where the playbook is."""
+    return Path(call.file).parent
+
+
+def _request(call: ToolCall, code: Code) -> bytes:
+    return _requests.encode(
+        {
+            "code": code.text,
+            "file": code.file,
+            "line": code.line,
+            "folder": str(code.folder.absolute()),
+            "input": call.input,
+            "facts": task_facts(call),
+        }
+    )
+
+
+def _decoded(data: bytes) -> Answer:
+    try:
+        return _answers.decode(data)
+    except msgspec.DecodeError as error:
+        message = f"the child process answered with something else than an answer: {error}"
+        return Answer(error=Trouble("crash", message), is_spent=True)
+
+
+def _output(answer: Answer, file: str) -> Output:
+    if answer.error is not None:
+        return _failed(answer.error, file)
+    return Output(data=answer.data, blocks={"py": {"exception_type": None, "traceback": None}})
+
+
+def _failed(trouble: Trouble, file: str = "") -> Output:
+    place = f"{file}:{trouble.line}: " if trouble.line is not None else ""
+    details = {"file": file, "line": trouble.line} if trouble.line is not None else None
+    error = Error(trouble.kind, f"{place}{trouble.message}", trouble.kind in ("crash", "timeout"), details)
+    block = {"exception_type": trouble.exception_type, "traceback": trouble.traceback}
+    return Output(status=Status.ERROR, error=error, blocks={"py": block})

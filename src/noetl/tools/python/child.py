@@ -1,0 +1,427 @@
+"""The program of a child process: it runs an author's code, one request after the other.
+
+It stands alone, so that any interpreter from 3.8 on can run it, that of a virtual environment too.
+A request and its answer are JSON, each after its length in four bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import types
+from contextlib import suppress
+
+TYPE_CHECKING = False  # whoever checks types knows the name; `typing` itself would take its time at every start
+if TYPE_CHECKING:
+    import traceback
+    from collections.abc import Callable, Sequence
+    from typing import Any, TextIO
+
+    Json = dict[str, Any]
+
+NAME = "noetl_task"
+"""The module that the code is, while it runs."""
+
+CODES_MAX = 256
+TEXT_CHARS_MAX = 4_000
+TRACEBACK_CHARS_MAX = 60_000
+NO_MEMORY = b'{"error":{"kind":"crash","message":"the code ran out of memory (`spec.memory_bytes_max`)"}'
+TAKES_ALL = 0x08
+"""The mark of a function with `**`: inspect.CO_VARKEYWORDS, whose module takes long to import."""
+
+READ_BYTES = 256 * 1024
+
+_encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
+_codes: dict[tuple[str, str, int], types.CodeType] = {}
+_takers: dict[types.CodeType, Taker] = {}
+
+
+class Unfit(Exception):
+    """Something in a result that JSON cannot hold."""
+
+
+class Missing(Exception):
+    """An argument of `main` that the input does not have."""
+
+
+def main() -> None:
+    channel, memory_bytes_max, open_files_max, answer_bytes_max = map(int, sys.argv[1:5])
+    os.set_inheritable(channel, False)
+    _limit(memory_bytes_max, open_files_max)
+    sys.argv = [""]
+    sys.path[0] = ""
+    setting = Setting()
+    while True:
+        data = _receive(channel)
+        if data is None:
+            return
+        _send(channel, answer(json.loads(data), setting, answer_bytes_max))
+        setting.clear()
+
+
+class Setting:
+    """What every run starts with, whatever the one before left behind."""
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.folder = os.getcwd()
+        self.path = sys.path[1:]
+        self.environment = dict(os.environ)
+        self.seen: dict[bytes, bytes] = os.environ._data.copy()  # type: ignore[attr-defined]  # noqa: SLF001
+        self.stdout = _stream(1)
+        self.stderr = _stream(2)
+
+    def restore(self, folder: str, facts: dict[str, str]) -> None:
+        self._restore_environment(facts)
+        os.chdir(self.folder)
+        sys.path[:] = [folder, *self.path] if folder else self.path
+        self.stdout = sys.stdout = _stream(1) if self.stdout.closed else self.stdout
+        self.stderr = sys.stderr = _stream(2) if self.stderr.closed else self.stderr
+
+    def _restore_environment(self, facts: dict[str, str]) -> None:
+        held = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 — compared at every run, so it must be quick
+        if held != self.seen:
+            os.environ.clear()
+            os.environ.update(self.environment)
+        for name, value in facts.items():
+            if self.environment.get(name) != value:
+                os.environ[name] = self.environment[name] = value
+        self.seen = held.copy()
+
+    def flush(self) -> None:
+        for stream in (sys.stdout, sys.stderr, self.stdout, self.stderr):
+            with suppress(Exception):  # whatever the author put there
+                stream.flush()
+
+    def clear(self) -> None:
+        """Lets go of what the run held."""
+        module = sys.modules.pop(NAME, None)
+        if module is not None:
+            module.__dict__.clear()
+
+    def is_spent(self) -> bool:
+        """Whether the run left a thread or a process behind, which would reach into the next one."""
+        threading = sys.modules.get("threading")
+        if threading is not None and threading.active_count() > 1:
+            return True
+        if not hasattr(os, "waitid"):
+            return False
+        try:
+            os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return False
+        return True
+
+
+def _stream(descriptor: int) -> TextIO:
+    return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def _limit(memory_bytes_max: int, open_files_max: int) -> None:
+    # On Linux RLIMIT_DATA counts what is written to; RLIMIT_AS would count what libraries only reserve.
+    memory = resource.RLIMIT_DATA if sys.platform == "linux" else resource.RLIMIT_AS
+    for kind, wanted in (
+        (memory, memory_bytes_max),
+        (resource.RLIMIT_NOFILE, open_files_max),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        hard = resource.getrlimit(kind)[1]
+        bound = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with suppress(ValueError, OSError):  # macOS refuses some
+            resource.setrlimit(kind, (bound, bound))
+
+
+# ------------------------------------------------------------------------------ one request
+
+
+def answer(request: Json, setting: Setting, bytes_max: int) -> bytes:
+    """The answer to a request, as JSON. It never raises."""
+    setting.restore(request["folder"], request["facts"])
+    is_spent = False
+    try:
+        told = b'{"data":' + encoded(run(request), bytes_max)
+    except MemoryError:
+        told, is_spent = NO_MEMORY, True
+    except BaseException as error:  # noqa: BLE001 — whatever authors raise is their answer
+        told = _encoder.encode({"error": _trouble(error, request)}).encode("utf-8", "backslashreplace")[:-1]
+    if os.getpid() != setting.pid:
+        os._exit(0)  # a copy of this process that the code forked and forgot: it has no say here
+    setting.flush()
+    is_spent = is_spent or setting.is_spent()
+    return told + (b',"is_spent":true}' if is_spent else b"}")
+
+
+def run(request: Json) -> object:
+    """The code with its input as variables; the answer is its `result`, or what its `main` returns."""
+    given = request["input"]
+    module = types.ModuleType(NAME)
+    names = module.__dict__
+    names["__file__"] = request["file"]
+    names.update(given)
+    sys.modules[NAME] = module
+    exec(_compiled(request["code"], request["file"], request["line"]), names)
+    if "result" in names and ("result" not in given or names["result"] is not given["result"]):
+        return _awaited(names["result"])
+    main = names.get("main")
+    return _awaited(call(main, given)) if callable(main) else None
+
+
+def _compiled(code: str, file: str, line: int) -> types.CodeType:
+    """The code at the lines at which it stands in its file."""
+    key = (code, file, line)
+    found = _codes.get(key)
+    if found is None:
+        if len(_codes) >= CODES_MAX:
+            _codes.clear()
+            _takers.clear()
+        found = _codes[key] = compile("\n" * (line - 1) + code, file, "exec", dont_inherit=True)
+    return found
+
+
+def _awaited(value: object) -> object:
+    if not hasattr(value, "__await__"):
+        return value
+    import asyncio  # noqa: PLC0415 — it takes long, and few need it
+
+    async def whole() -> object:
+        return await value
+
+    return asyncio.run(whole())
+
+
+class Taker:
+    """What a `main` takes: names that go `first`, by position, and others."""
+
+    def __init__(self, first: Sequence[str], others: Sequence[str], needed: Sequence[str], takes_all: bool) -> None:
+        self.first = tuple(first)
+        self.others = frozenset(others)
+        self.needed = tuple(needed)
+        self.takes_all = takes_all
+
+
+def call(main: Callable[..., object], given: dict[str, object]) -> object:
+    """Calls `main` with what it takes of the input, by name."""
+    taker = _taker(main)
+    missing = [name for name in taker.needed if name not in given]
+    if missing:
+        has = ", ".join(f"`{name}`" for name in given) or "nothing"
+        raise Missing(f"`main` needs `{missing[0]}`, and the input has {has}; add `{missing[0]}` to `input`")
+    first = [given[name] for name in taker.first if name in given]
+    if taker.takes_all:
+        return main(*first, **{name: value for name, value in given.items() if name not in taker.first})
+    return main(*first, **{name: value for name, value in given.items() if name in taker.others})
+
+
+def _taker(main: Callable[..., object]) -> Taker:
+    if type(main) is not types.FunctionType or main.__dict__:  # a decorated one only looks like its wrapper
+        return _any_taker(main)
+    found = _takers.get(main.__code__)
+    if found is None:
+        found = _takers[main.__code__] = _plain_taker(main)
+    return found
+
+
+def _plain_taker(main: types.FunctionType) -> Taker:
+    code = main.__code__
+    count, first = code.co_argcount, code.co_posonlyargcount
+    names, keywords = code.co_varnames[:count], code.co_varnames[count : count + code.co_kwonlyargcount]
+    needed = names[: count - len(main.__defaults__ or ())]
+    needed += tuple(name for name in keywords if name not in (main.__kwdefaults__ or {}))
+    return Taker(names[:first], names[first:] + keywords, needed, bool(code.co_flags & TAKES_ALL))
+
+
+def _any_taker(main: Callable[..., object]) -> Taker:
+    import inspect  # noqa: PLC0415 — it takes long, and few need it
+
+    kinds = inspect.Parameter
+    found = inspect.signature(main).parameters.values()
+    named = [each for each in found if each.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)]
+    return Taker(
+        [each.name for each in named if each.kind is kinds.POSITIONAL_ONLY],
+        [each.name for each in named if each.kind is not kinds.POSITIONAL_ONLY],
+        [each.name for each in named if each.default is kinds.empty],
+        any(each.kind is kinds.VAR_KEYWORD for each in found),
+    )
+
+
+# ------------------------------------------------------------------------------ what went wrong
+
+
+def _trouble(error: BaseException, request: Json) -> dict[str, object]:
+    if isinstance(error, SystemExit):
+        return {"kind": "crash", "message": f"the code left by sys.exit({error.code!r}); end with a result instead"}
+    if isinstance(error, Missing):
+        return {"kind": "input", "message": str(error)}
+    if isinstance(error, TooLarge):
+        return {"kind": "budget_exceeded", "message": str(error)}
+    file = request["file"]
+    shown = _shown(error, request)
+    lines = [frame.lineno for frame in shown.stack if frame.filename == file]
+    if isinstance(error, SyntaxError) and error.filename == file:
+        lines.append(error.lineno)
+    name = "TypeError" if isinstance(error, Unfit) else type(error).__name__
+    text = _text(error)
+    return {
+        "kind": "exception",
+        "message": f"{name}: {text}" if text else name,
+        "exception_type": name,
+        "traceback": None if isinstance(error, Unfit) else "".join(shown.format())[-TRACEBACK_CHARS_MAX:],
+        "line": lines[-1] if lines else None,
+    }
+
+
+def _shown(error: BaseException, request: Json) -> traceback.TracebackException:
+    """The traceback from the author's first line on, with the author's text beside it."""
+    import linecache  # noqa: PLC0415
+    import traceback  # noqa: PLC0415
+
+    file, line, code = request["file"], request["line"], request["code"]
+    lines = [""] * (line - 1) + [each + "\n" for each in code.splitlines()]
+    linecache.cache[file] = (len(code), None, lines, file)
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename != file:
+        trace = trace.tb_next
+    return traceback.TracebackException(type(error), error, trace)
+
+
+def _text(error: BaseException) -> str:
+    try:
+        text = error.msg if isinstance(error, SyntaxError) else str(error)
+    except Exception:  # noqa: BLE001 — an author's __str__
+        return "an exception without a text"
+    return text if len(text) <= TEXT_CHARS_MAX else text[:TEXT_CHARS_MAX] + "…"
+
+
+# ------------------------------------------------------------------------------ results as JSON
+
+
+class TooLarge(Exception):
+    """A result beyond what an answer may have."""
+
+
+def encoded(value: object, bytes_max: int) -> bytes:
+    try:
+        data = _encoder.encode(value).encode()
+    except (TypeError, ValueError, RecursionError):
+        data = _encoder.encode(_plain_whole(value)).encode()
+    if len(data) > bytes_max:
+        raise TooLarge(
+            f"the result has {len(data)} bytes as JSON, and may have {bytes_max}; write it to a file instead"
+        )
+    return data
+
+
+def _plain_whole(value: object) -> object:
+    try:
+        return plain(value, "result")
+    except RecursionError:
+        raise Unfit("`result` is nested too deeply for JSON, or holds itself") from None
+
+
+def plain(value: Any, where: str) -> object:
+    """A value as JSON can hold it: times as in ISO 8601, bytes in base64, a Decimal as text that keeps every digit."""
+    if value is None or value is True or value is False:
+        return value
+    if isinstance(value, str):
+        return _unicode(value, where)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return _finite(float(value), where)
+    if isinstance(value, dict):
+        return {_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        import base64  # noqa: PLC0415
+
+        return base64.b64encode(value).decode()
+    return _converted(value, where)
+
+
+def _converted(value: Any, where: str) -> object:
+    """What is no JSON by itself. Types of libraries are known by how they look, so that none is imported."""
+    kind = type(value)
+    if hasattr(kind, "__dataclass_fields__"):
+        return plain({name: getattr(value, name) for name in kind.__dataclass_fields__}, where)
+    if (kind.__module__, kind.__name__) in _AS_TEXT or isinstance(value, os.PathLike):
+        return str(value)
+    for method, use in _BY_METHOD:
+        if hasattr(value, method):
+            return plain(use(value), where)
+    if isinstance(value, (set, frozenset)):
+        return _sorted([plain(item, where) for item in value])
+    if hasattr(value, "__iter__") and not hasattr(value, "read"):
+        return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
+    raise Unfit(f"`{where}` is a {kind.__name__}, which JSON cannot hold; make it text, a number, a list or a dict")
+
+
+_BY_METHOD: tuple[tuple[str, Callable[[Any], object]], ...] = (
+    ("isoformat", lambda value: value.isoformat() if value == value else None),  # noqa: PLR0124
+    ("total_seconds", lambda value: value.total_seconds()),
+    ("model_dump", lambda value: value.model_dump()),
+    ("columns", lambda value: value.to_dict("records") if hasattr(value, "to_dict") else list(value.columns)),
+    ("tolist", lambda value: value.tolist()),
+    ("_value_", lambda value: value.value),
+    ("__struct_fields__", lambda value: {name: getattr(value, name) for name in value.__struct_fields__}),
+    ("__attrs_attrs__", lambda value: {each.name: getattr(value, each.name) for each in value.__attrs_attrs__}),
+    ("items", lambda value: dict(value.items())),
+)
+"""Dates and times, where one that is none is not equal to itself; durations, pydantic models, data frames, numpy,
+enumerations, msgspec, attrs, other mappings."""
+
+_AS_TEXT = frozenset({("decimal", "Decimal"), ("uuid", "UUID"), ("fractions", "Fraction")})
+
+
+def _unicode(text: str, where: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Unfit(f"`{where}` is text with half a character in it, which JSON cannot hold") from None
+    return str.__str__(text)
+
+
+def _finite(number: float, where: str) -> float:
+    if number - number != 0:
+        raise Unfit(f"`{where}` is {number}, which JSON cannot hold; use None or a number")
+    return number
+
+
+def _key(key: object, where: str) -> object:
+    found = plain(key, f"a key of {where}")
+    if isinstance(found, (list, dict)):
+        raise Unfit(f"a key of `{where}` is a {type(key).__name__}; the keys of a dict must be text")
+    return found
+
+
+def _sorted(items: list[Any]) -> list[Any]:
+    """A set in an order that is the same every time."""
+    try:
+        return sorted(items)
+    except TypeError:
+        return sorted(items, key=_encoder.encode)
+
+
+# ------------------------------------------------------------------------------ the channel
+
+
+def _receive(channel: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+        piece = os.read(channel, READ_BYTES)
+        if not piece:
+            return None
+        data += piece
+    return bytes(data[4:])
+
+
+def _send(channel: int, data: bytes) -> None:
+    rest = memoryview(len(data).to_bytes(4, "big") + data)
+    while rest:
+        rest = rest[os.write(channel, rest) :]
+
+
+if __name__ == "__main__":
+    main()

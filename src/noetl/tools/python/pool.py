@@ -1,0 +1,155 @@
+"""Warm children: interpreters that have started already, each for one playbook alone."""
+
+import asyncio
+import socket
+from codecs import getincrementaldecoder
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from noetl.ports import Console
+from noetl.processes import Command, Process
+
+PROGRAM = str(Path(__file__).with_name("child.py"))
+RECEIVE_BYTES = 256 * 1024
+_HEAD_BYTES = 4
+
+_decoder = getincrementaldecoder("utf-8")
+
+
+class Home(msgspec.Struct, frozen=True):
+    """What a child is made for. It never serves another playbook, another interpreter or other limits."""
+
+    playbook: str
+    python: str
+    memory_bytes_max: int
+    open_files_max: int
+    answer_bytes_max: int
+
+
+class Child:
+    """One interpreter. It answers one request at a time."""
+
+    def __init__(self, home: Home, environment: Mapping[str, str]) -> None:
+        self.home = home
+        self.runs = 0
+        self.is_killed = False
+        self._loop = asyncio.get_running_loop()
+        self._console: Console | None = None
+        self._decoders = {stream: _decoder("replace") for stream in ("stdout", "stderr")}
+        self._received = bytearray()
+        self._answer: asyncio.Future[bytes | None] | None = None
+        self._channel, theirs = socket.socketpair()
+        self._channel.setblocking(False)
+        try:
+            self._process = Process(_command(home, environment, theirs.fileno()), self._print)
+        except (OSError, ValueError):
+            self._channel.close()
+            raise
+        finally:
+            theirs.close()
+        self._process.ended.add_done_callback(lambda _ended: self._lose())
+        self._loop.add_reader(self._channel, self._receive)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._channel.fileno() >= 0 and not self.is_killed
+
+    async def ask(self, request: bytes, console: Console) -> bytes | None:
+        """The answer to a request, or None where the child died of it. What it prints meanwhile goes to the console."""
+        self.runs += 1
+        self._console = console
+        self._answer = self._loop.create_future()
+        try:
+            with suppress(ConnectionError):
+                await self._loop.sock_sendall(self._channel, len(request).to_bytes(_HEAD_BYTES, "big") + request)
+            answer = await self._answer
+            if answer is not None:
+                self._process.drain()
+            return answer
+        finally:
+            self._answer = self._console = None
+
+    async def ended(self) -> int:
+        return await self._process.code()
+
+    def kill(self) -> None:
+        self.is_killed = True
+        self._process.kill()
+
+    async def end(self) -> None:
+        """Kills the child, and waits until nothing is left of it."""
+        self.is_killed = True
+        await self._process.end()
+
+    def _receive(self) -> None:
+        try:
+            data = self._channel.recv(RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except ConnectionError:
+            data = b""
+        if not data:
+            self._process.kill()  # one that closed its channel is of no use, should it live on
+            self._loop.remove_reader(self._channel)
+            return
+        self._received += data
+        whole = _HEAD_BYTES + int.from_bytes(self._received[:_HEAD_BYTES], "big")
+        if len(self._received) >= max(whole, _HEAD_BYTES) and self._answer is not None and not self._answer.done():
+            self._answer.set_result(bytes(self._received[_HEAD_BYTES:whole]))
+            self._received.clear()
+
+    def _lose(self) -> None:
+        self._loop.remove_reader(self._channel)
+        self._channel.close()
+        if self._answer is not None and not self._answer.done():
+            self._answer.set_result(None)
+
+    def _print(self, data: bytes, stream: str) -> None:
+        text = self._decoders[stream].decode(data)
+        if self._console is not None and text:
+            self._console.write(text, stream=stream)
+
+
+class Pool:
+    """Children between runs: at most `idle_max`, and each serves at most `runs_max` times."""
+
+    def __init__(self, environment: Mapping[str, str], *, idle_max: int, runs_max: int) -> None:
+        self._environment = environment
+        self._idle_max = idle_max
+        self._runs_max = runs_max
+        self._idle: list[Child] = []
+
+    def take(self, home: Home) -> Child:
+        """The child of that home which ran last, or a new one."""
+        for position in range(len(self._idle) - 1, -1, -1):
+            if self._idle[position].home == home:
+                found = self._idle.pop(position)
+                if found.is_alive:
+                    return found
+        return Child(home, self._environment)
+
+    def give(self, child: Child) -> None:
+        if not child.is_alive:
+            return
+        if child.runs >= self._runs_max:
+            child.kill()
+            return
+        self._idle.append(child)
+        if len(self._idle) > self._idle_max:
+            self._idle.pop(0).kill()
+
+    async def close(self) -> None:
+        idle, self._idle = self._idle, []
+        for child in idle:
+            child.kill()
+        for child in idle:
+            await child.end()
+
+
+def _command(home: Home, environment: Mapping[str, str], channel: int) -> Command:
+    numbers = (channel, home.memory_bytes_max, home.open_files_max, home.answer_bytes_max)
+    argv = [home.python, "-X", "utf8", PROGRAM, *map(str, numbers)]
+    return Command(argv, environment, descriptors=(channel,))
