@@ -15,14 +15,15 @@ class Feed:
 
     async def events(self, execution_id: str, after: int = 0) -> AsyncIterator[bytes]:
         """Events from the one after that number on, until the execution has ended and all are told."""
-        while True:
-            summary = await self._log.summary(execution_id)
-            found = await self._log.read(execution_id, after, self._limits.read_max)
-            for data in found:
-                yield data
-            after += len(found)
-            if found:
-                continue
-            if summary is not None and summary.has_ended:
-                return
-            await self._signals.wait_for_events(execution_id, self._limits.poll_s)
+        with self._signals.following(execution_id) as bell:
+            while True:
+                summary = await self._log.summary(execution_id)
+                found = await self._log.read(execution_id, after, self._limits.read_max)
+                for data in found:
+                    yield data
+                after += len(found)
+                if found:
+                    continue
+                if summary is not None and summary.has_ended:
+                    return
+                await bell.wait(self._limits.poll_s)

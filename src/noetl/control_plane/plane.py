@@ -127,6 +127,7 @@ class Plane:
     async def resume(self, execution_id: str) -> None:
         """People mended what was wrong: incidents are closed, and what is missing is offered again."""
         await self._store.close(execution_id)
+        self._signals.work_offered()
         head, rows = await self._store.rows(execution_id)
         now = self._clock.now()
         missing = await self._executions.look(
@@ -142,14 +143,19 @@ class Plane:
     # ------------------------------------------------------------------------------ for workers
 
     async def poll(self, ask: Ask, wait_s: float) -> Poll:
-        ends_at = self._clock.monotonic() + wait_s
-        while True:
-            revoked = self._signals.revoked(ask.worker)
-            claims = await self._claim(ask)
-            left = ends_at - self._clock.monotonic()
-            if claims or revoked or left <= 0:
-                return Poll(claims, revoked)
-            await self._signals.wait_for_work(ask.worker, min(left, self._limits.poll_s))
+        began_at = self._clock.monotonic()
+        with self._signals.polling(ask.worker) as bell:
+            while True:
+                self._executions.make_room(0)
+                waited_s = self._clock.monotonic() - began_at
+                if ask.slots > 0:
+                    self._signals.ask_for_work(bell)
+                claims = await self._claim(ask) if ask.slots > 0 else []
+                revoked = self._signals.revoked(ask.worker)
+                left_s = began_at + wait_s - self._clock.monotonic()
+                if claims or revoked or left_s <= 0:
+                    return Poll(claims, revoked, waited_s)
+                await bell.wait(min(left_s, self._limits.poll_s))
 
     async def report(self, reports: Sequence[LeaseReport], ask: Ask) -> Told:
         letters = [[_letter(each, position) for position in range(len(each.reports))] for each in reports]
@@ -180,25 +186,30 @@ class Plane:
         await self._store.write_logs(chunks)
 
     async def _claim(self, ask: Ask) -> list[Claim]:
-        granted = await self._store.claim(ask, ROWS_MAX)
-        if granted:
+        """What cannot be filled goes out again; where that fails too, its lease runs out."""
+        claims: list[Claim] = []
+        lost: list[Granted] = []
+        for granted in await self._store.claim(ask, ROWS_MAX):
+            claim = await self._filled(granted)
+            if claim is not None:
+                claims.append(claim)
+            else:
+                lost.append(granted)
+        if claims:
             self._signals.work_offered()
-        try:
-            claims = [await self._filled(each) for each in granted]
-        except Unavailable:
-            with suppress(Unavailable):  # nobody will hear of these leases; where this fails too, they run out
-                await self._store.release(granted)
-            raise
-        over = [each for each, claim in zip(granted, claims, strict=True) if claim is None]
-        if over:
-            await self._store.release(over)
-        return [claim for claim in claims if claim is not None]
+        if lost:
+            with suppress(Unavailable):
+                await self._store.release(lost)
+        return claims
 
     async def _filled(self, granted: Granted) -> Claim | None:
         shelf = self._executions.shelf
-        found = await self._executions.look(
-            granted.execution_id, lambda program, state: claim_of(program, state, granted, shelf), granted.head
-        )
+        try:
+            found = await self._executions.look(
+                granted.execution_id, lambda program, state: claim_of(program, state, granted, shelf), granted.head
+            )
+        except Unavailable:
+            return None
         assert found is None or isinstance(found, Claim)
         return found
 

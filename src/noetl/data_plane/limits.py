@@ -2,6 +2,8 @@
 
 import msgspec
 
+DOUBLINGS_MAX = 16
+
 
 class Limits(msgspec.Struct, frozen=True):
     """Counts are bounds; times are seconds."""
@@ -36,5 +38,11 @@ class Limits(msgspec.Struct, frozen=True):
     """Before the first new try at a server that did not answer; it doubles up to `backoff_max_s`."""
 
     backoff_max_s: float = 5.0
+    keep_tries_max: int = 100
+    """How often a large output is carried to a store that does not answer, before its work is given back."""
+
     shelf_bytes_max: int = 64 * 1024 * 1024
     """Stored data kept at hand."""
+
+    def backoff_after(self, tries: int) -> float:
+        return min(self.backoff_s * 2.0 ** min(tries, DOUBLINGS_MAX), self.backoff_max_s)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from noetl.data_plane.holding import Holding
@@ -17,8 +18,8 @@ class Desk(Protocol):
     def holdings(self) -> Sequence[Holding]: ...
     @property
     def free_slots(self) -> int: ...
-    def ask(self, slots: int) -> Ask: ...
-    async def accept(self, claims: Sequence[Claim], asked_at: float) -> None: ...
+    def asking(self, slots: int) -> AbstractContextManager[Ask]: ...
+    async def accept(self, claims: Sequence[Claim], granted_at: float) -> None: ...
     async def advance(self, holding: Holding) -> None: ...
     def lose(self, epochs: frozenset[int]) -> None: ...
     async def give_back(self, holding: Holding) -> None: ...
@@ -60,20 +61,22 @@ class Reporter:
         while batch := [each for each in batch if not each[0].is_lost]:
             asked_at = self._clock.monotonic()
             reports = [LeaseReport(holding.granted, [report for _, report in own]) for holding, own in batch]
-            try:
-                told = await self._control.report(reports, self._desk.ask(self._desk.free_slots))
-            except Unavailable as trouble:
-                tries += 1
-                await asyncio.sleep(self._backoff_s(trouble, tries))
-                continue
-            await self._told(batch, told, is_first=tries == 0)
-            await self._desk.accept(told.claims, asked_at)
-            return
+            with self._desk.asking(self._desk.free_slots) as ask:
+                try:
+                    told = await self._control.report(reports, ask)
+                except Unavailable as trouble:
+                    tries += 1
+                    backoff_s = self._backoff_s(trouble, tries)
+                else:
+                    await self._told(batch, told, is_first=tries == 0)
+                    await self._desk.accept(told.claims, asked_at)
+                    return
+            await asyncio.sleep(backoff_s)
 
     def _backoff_s(self, trouble: Unavailable, tries: int) -> float:
         if isinstance(trouble, Busy):
             return trouble.retry_after_s
-        return min(self._limits.backoff_s * 2.0 ** min(tries, 16), self._limits.backoff_max_s)
+        return self._limits.backoff_after(tries)
 
     async def _told(self, batch: Batch, told: Told, *, is_first: bool) -> None:
         self._desk.lose(told.revoked)

@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import msgspec
 
@@ -15,7 +15,7 @@ from noetl.data_plane.run_step import Runner
 from noetl.engine.reference import External, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.programs import Programs
-from noetl.supply.shelf import Shelf
+from noetl.supply.shelf import Missing, Shelf
 from noetl.supply.waiting import wait_for
 
 log = logging.getLogger(__name__)
@@ -41,16 +41,17 @@ class Worker:
         self._shelf = Shelf(equipment.results, self._limits.shelf_bytes_max)
         self._holdings: dict[int, Holding] = {}
         self._changed = asyncio.Event()
-        self._polled_slots = 0
+        self._asked_slots = 0
         self._is_stopping = False
         self._reporter = Reporter(self, control, self._clock, self._limits)
         self._runner = Runner(equipment, self._limits, self._reporter.wake)
         self._loops: list[asyncio.Task[None]] = []
+        self._pipelines: set[asyncio.Task[None]] = set()
 
     # ------------------------------------------------------------------------------ its life
 
     def start(self) -> None:
-        runs = (self._poll(), self._reporter.run(), self._renew(), self._fence(), self._print())
+        runs = (self._poll(), self._listen(), self._reporter.run(), self._renew(), self._fence(), self._print())
         self._loops = [asyncio.create_task(run) for run in runs]
 
     async def stop(self, drain_s: float) -> None:
@@ -67,8 +68,9 @@ class Worker:
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
-        await self._ship()
         await self._give_back(list(self._holdings.values()))
+        await asyncio.gather(*self._pipelines, return_exceptions=True)
+        await self._ship()
 
     async def _give_back(self, holdings: Sequence[Holding]) -> None:
         if not holdings:
@@ -88,12 +90,27 @@ class Worker:
     @property
     def free_slots(self) -> int:
         """What nothing takes up that is held or asked for."""
-        if self._is_stopping or sum(len(holding.pending) for holding in self.holdings) > self._limits.untold_max:
+        if not self._can_begin:
             return 0
         held = sum(max(holding.slots, len(holding.pipes)) for holding in self.holdings if not holding.is_over)
-        return max(0, self._limits.slots - held - self._polled_slots)
+        return max(0, self._limits.slots - held - self._asked_slots)
 
-    def ask(self, slots: int) -> Ask:
+    @property
+    def _can_begin(self) -> bool:
+        untold = sum(len(holding.pending) for holding in self.holdings)
+        return not self._is_stopping and untold <= self._limits.untold_max
+
+    @contextmanager
+    def asking(self, slots: int) -> Iterator[Ask]:
+        """Asks for work. The slots are taken until the answer is in hand, so that nobody asks for them twice."""
+        self._asked_slots += slots
+        try:
+            yield self._ask(slots)
+        finally:
+            self._asked_slots -= slots
+            self._changed.set()
+
+    def _ask(self, slots: int) -> Ask:
         limits = self._limits
         return Ask(self.name, slots, limits.lease_s, max(1, slots * limits.prefetch), self._pools, self._within)
 
@@ -108,45 +125,59 @@ class Worker:
 
     async def _poll_for(self, slots: int) -> None:
         asked_at = self._clock.monotonic()
-        self._polled_slots = slots
-        try:
-            poll = await self._control.poll(self.ask(slots), self._limits.poll_s)
-        except Unavailable:
-            await asyncio.sleep(self._limits.backoff_s)
-            return
-        finally:
-            self._polled_slots = 0
-        self.lose(poll.revoked)
-        await self.accept(poll.claims, asked_at)
+        with self.asking(slots) as ask:
+            try:
+                poll = await self._control.poll(ask, self._limits.poll_s)
+            except Unavailable:
+                await asyncio.sleep(self._limits.backoff_s)
+                return
+            self.lose(poll.revoked)
+            await self.accept(poll.claims, asked_at + poll.waited_s)
 
-    async def accept(self, claims: Sequence[Claim], asked_at: float) -> None:
-        """Takes claims into hand; those whose data cannot be had are given back."""
+    async def _listen(self) -> None:
+        """Hears at once of leases that are over, even while there is no slot to ask for."""
+        while True:
+            try:
+                poll = await self._control.poll(self._ask(0), self._limits.poll_s)
+            except Unavailable:
+                await asyncio.sleep(self._limits.backoff_s)
+                continue
+            self.lose(poll.revoked)
+
+    async def accept(self, claims: Sequence[Claim], granted_at: float) -> None:
+        """Takes claims into hand that were granted then, or later. What cannot be had now is given back.
+
+        The lease on what is gone for good runs out, and what comes back too often is poison.
+        """
         for claim in claims:
             if claim.epoch in self._holdings:
                 continue
             try:
-                holding = await self._in_hand(claim, asked_at)
+                holding = await self._in_hand(claim, granted_at)
+            except Missing as gone:
+                log.warning("lease %d on %s cannot be worked on: %s", claim.epoch, claim.step, gone)
             except Unavailable:
                 await self._refuse(claim.granted)
-                continue
-            self._holdings[claim.epoch] = holding
-            self._fill(holding)
+            else:
+                self._holdings[claim.epoch] = holding
+                self._fill(holding)
 
     async def _refuse(self, granted: Granted) -> None:
         with suppress(Unavailable):
             await self._control.release([granted])
+        await asyncio.sleep(self._limits.backoff_s)
 
-    async def _in_hand(self, claim: Claim, asked_at: float) -> Holding:
+    async def _in_hand(self, claim: Claim, granted_at: float) -> Holding:
         program = await self._programs.get(claim.digest)
         if program is None:
-            raise Unavailable(f"the playbook with digest {claim.digest} is not in the catalog")
+            raise Missing(f"the playbook with digest {claim.digest} is not in the catalog")
         items = await self._items(claim)
         whole = msgspec.structs.replace(claim, outputs={}, loop=None)
         found = await self._shelf.hydrated(whole)
         assert isinstance(found, Claim)
         loop = msgspec.structs.replace(claim.loop, items=()) if claim.loop is not None else None
         filled = msgspec.structs.replace(found, outputs=claim.outputs, loop=await self._shelf.hydrated(loop))
-        return Holding(filled, program, items, asked_at + self._limits.lease_s - self._limits.margin_s)
+        return Holding(filled, program, items, granted_at + self._limits.lease_s - self._limits.margin_s)
 
     async def _items(self, claim: Claim) -> Sequence[object]:
         loop = claim.loop
@@ -165,9 +196,12 @@ class Worker:
 
     def _fill(self, holding: Holding) -> None:
         """Begins as many pipelines as the lease has slots."""
-        while holding.can_begin and not self._is_stopping:
+        while holding.can_begin and self._can_begin:
             index = holding.begin()
-            holding.pipes[index].task = asyncio.create_task(self._run(holding, index))
+            task = asyncio.create_task(self._run(holding, index))
+            holding.pipes[index].task = task
+            self._pipelines.add(task)
+            task.add_done_callback(self._pipelines.discard)
 
     async def _run(self, holding: Holding, index: int) -> None:
         try:
@@ -184,11 +218,16 @@ class Worker:
         self._changed.set()
 
     async def advance(self, holding: Holding) -> None:
-        """Something of a holding was told: it may be over. Where something was refused, the rest is given back."""
+        """Something of a holding was told: it may be over, and others may go on that were held up by what was untold.
+
+        Where something was refused, the rest is given back.
+        """
         if holding.is_over and holding.is_refused:
             await self._give_back([holding])
         elif holding.is_over:
             self._drop(holding)
+        for other in self.holdings:
+            self._fill(other)
         self._changed.set()
 
     def lose(self, epochs: frozenset[int]) -> None:

@@ -24,6 +24,14 @@ class NotAtHand(Exception):
         self.reference = reference
 
 
+class Missing(Unavailable):
+    """What is asked for is gone or damaged; asking again does not help."""
+
+
+def _missing(reference: Reference) -> Missing:
+    return Missing(f"the data of {dict(reference.locator)} is not in the result store, or is damaged")
+
+
 class Shelf:
     """A bounded cache of stored bytes, by sha256; those used longest ago go first."""
 
@@ -70,7 +78,7 @@ class Shelf:
             return
         data = await self._results.get(sha256)
         if data is None:
-            raise Missing(reference)
+            raise _missing(reference)
         self.keep(sha256, data)
 
     async def hydrated(self, value: object) -> object:
@@ -96,14 +104,6 @@ class Shelf:
             oldest = next(iter(self._blobs))
             self._size -= len(self._blobs.pop(oldest))
             self._lists.pop(oldest, None)
-
-
-class Missing(Unavailable):
-    """Stored data is gone or damaged."""
-
-    def __init__(self, reference: Reference) -> None:
-        super().__init__(f"the data of {dict(reference.locator)} is not in the result store, or is damaged")
-        self.reference = reference
 
 
 def sha256_of(reference: Reference) -> str:
