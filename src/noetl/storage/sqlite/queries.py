@@ -1,10 +1,10 @@
 """The named queries of `queries.sql`, read once. Some take several rows at a time."""
 
-import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
-_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+_FILE = Path(__file__).with_name("queries.sql")
+_NAME = "-- name: "
 _ROWS = "/*rows*/"
 
 
@@ -20,6 +20,6 @@ def query(name: str, rows: int = 1) -> str:
 
 @cache
 def _texts() -> dict[str, str]:
-    text = (files("noetl.storage.sqlite") / "queries.sql").read_text("utf-8")
-    parts = _NAME.split(text)
-    return dict(zip(parts[1::2], (part.strip() for part in parts[2::2]), strict=True))
+    parts = _FILE.read_text("utf-8").split(_NAME)[1:]
+    named = (part.partition("\n") for part in parts)
+    return {name: text.strip() for name, _, text in named}

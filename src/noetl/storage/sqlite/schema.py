@@ -1,15 +1,14 @@
 """The schema of the file: migrations in order, each once. A file of a newer NoETL is refused."""
 
 from collections.abc import Iterator
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
 
 import apsw
 
 from noetl.storage.sqlite.errors import newer, not_ours
 
 VERSION = 1
-"""The number of the newest migration."""
+"""The number of the newest migration, so that a file of today needs no look at them."""
 
 
 def prepare(connection: apsw.Connection, path: str) -> None:
@@ -56,8 +55,6 @@ class _immediate:  # noqa: N801 — reads as a word at its only use
         self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
 
 
-def _scripts() -> Iterator[tuple[int, Traversable]]:
-    folder = files("noetl.storage.sqlite") / "migrations"
-    for script in sorted(folder.iterdir(), key=lambda each: each.name):
-        if script.name.endswith(".sql"):
-            yield int(script.name.partition("_")[0]), script
+def _scripts() -> Iterator[tuple[int, Path]]:
+    for script in sorted(Path(__file__).with_name("migrations").glob("*.sql")):
+        yield int(script.name.partition("_")[0]), script
