@@ -15,7 +15,7 @@ from noetl.cli.verbs import PLANNED, VERBS
 from noetl.errors import closest
 
 OVERVIEW = """\
-NoETL checks playbooks: YAML files that orchestrate APIs, databases and scripts.
+NoETL checks and runs playbooks: YAML files that orchestrate APIs, databases and scripts.
 
 usage: noetl VERB [ARGUMENT…]
 
@@ -24,7 +24,8 @@ usage: noetl VERB [ARGUMENT…]
   noetl VERB --help     the arguments of a verb
   noetl --version       the version of this program
 
-Exit codes: 0 all is well, 2 a mistake in the command, 3 a mistake in a playbook.
+Exit codes: 0 all is well, 1 a run failed, 2 a mistake in the command, 3 a mistake in a playbook,
+4 a run was cancelled, 5 the store cannot be reached.
 """
 
 
@@ -113,7 +114,7 @@ def _call(verb: str, words: list[str], console: Console) -> int:
 
 def _unknown(verb: str) -> str:
     if verb in PLANNED:
-        return f'noetl: "{verb}" is planned; this version checks playbooks and does not run them yet'
+        return f'noetl: "{verb}" is planned; this version checks playbooks and runs them on this machine'
     near = closest(verb, [name for name, _, _ in VERBS])
     meant = f'; did you mean "{near}"?' if near else ""
     return f'noetl: there is no verb "{verb}"{meant}\n  = the verbs are: {", ".join(name for name, _, _ in VERBS)}'

@@ -1,4 +1,4 @@
-"""The program of a worker. It is planned: this version checks playbooks and does not run them."""
+"""The program of a worker. It is planned: this version runs playbooks in one process, by `noetl run`."""
 
 import sys
 
@@ -6,7 +6,7 @@ from noetl.cli.console import USAGE
 
 
 def main() -> int:
-    sys.stderr.write("noetl: the worker is planned; this version checks playbooks and does not run them yet\n")
+    sys.stderr.write("noetl: the worker is planned; this version runs playbooks in one process: noetl run FILE\n")
     return USAGE
 
 

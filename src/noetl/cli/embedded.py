@@ -9,12 +9,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from noetl.cli.console import Stopped
 from noetl.cli.project import ProjectCatalog
 from noetl.control_plane.plane import Plane
 from noetl.data_plane.equipment import Equipment
 from noetl.data_plane.limits import Limits
 from noetl.data_plane.worker import Worker
-from noetl.ports import Granted, Store
+from noetl.ports import Granted, Store, Unavailable
+from noetl.storage.errors import StorageError
 from noetl.storage.keychain import LocalKeychain
 from noetl.storage.results import FileResults
 from noetl.storage.sqlite import Database, SqliteCatalog, SqliteStore
@@ -23,7 +25,7 @@ from noetl.tools import make_tools
 
 DATABASE_NAME = "noetl.db"
 RESULTS_NAME = "results"
-SLOTS_DEFAULT = 16
+UNREACHABLE = 5
 DRAIN_S = 5.0
 
 
@@ -46,14 +48,16 @@ class Runtime(NamedTuple):
 @asynccontextmanager
 async def opened(home: Path, folder: Path) -> AsyncIterator[Local]:
     """The project's stores, made on first use for their owner alone."""
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     system = RealSystem()
     database = Database(home / DATABASE_NAME)
-    await database.open()
+    results = FileResults(home / RESULTS_NAME)
     try:
-        catalog = ProjectCatalog(SqliteCatalog(database), folder)
-        yield Local(SqliteStore(database, system), catalog, FileResults(home / RESULTS_NAME), system)
+        await database.open()
+        yield Local(SqliteStore(database, system), ProjectCatalog(SqliteCatalog(database), folder), results, system)
+    except (StorageError, Unavailable) as trouble:
+        raise Stopped(f"noetl: {trouble}", UNREACHABLE) from trouble
     finally:
+        await results.close()
         await database.close()
 
 
