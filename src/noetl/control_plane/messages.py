@@ -10,7 +10,8 @@ from noetl.control_plane.transact import Executions
 from noetl.engine.commands import CancelExecution, EndWait
 from noetl.engine.effects import CancelChild, StartChild, TellParent, as_request
 from noetl.engine.output import failed
-from noetl.ports import Catalog, Message, Store, Unavailable
+from noetl.ports import Busy, Catalog, Message, Store, Unavailable
+from noetl.supply.shelf import Missing
 from noetl.supply.waiting import wait_for
 
 
@@ -35,12 +36,21 @@ class Messages:
             await wait_for(self._signals.messages, self._limits.sweep_s)
 
     async def _deliver_all(self) -> None:
+        """What cannot be delivered now holds up nobody but what the same sender says to the same receiver later."""
         last = 0
+        held: set[tuple[str, str]] = set()
         while found := await self._store.messages(last, self._limits.read_max):
             for message in found:
                 last = message.id
-                if not self._answering.is_under_way(message.id):
-                    self._answering.post(message.execution_id, message.id, await self._letter(message))
+                pair = (message.sender, message.execution_id)
+                if pair in held or self._answering.is_under_way(pair):
+                    continue
+                try:
+                    self._answering.post(message.execution_id, pair, await self._letter(message))
+                except Busy:
+                    return
+                except Unavailable:
+                    held.add(pair)
 
     async def _letter(self, message: Message) -> Letter:
         match message.body:
@@ -55,11 +65,19 @@ class Messages:
         found = await self._catalog.by_path(start.path, start.version)
         if found is None:
             version = f" in version {start.version}" if start.version is not None else ""
-            output = failed("playbook_failed", f"there is no playbook {start.path!r}{version} in the catalog")
-            told = EndWait(start.parent.step_run_id, start.parent.path, start.parent.task_run_id, output)
-            return Letter(None, done=id_, effects=(TellParent(start.parent.execution_id, told),))
-        workload = await self._shelf.hydrated(start.workload)
+            return _refusal(id_, start, f"there is no playbook {start.path!r}{version} in the catalog")
+        try:
+            workload = await self._shelf.hydrated(start.workload)
+        except Missing as gone:
+            return _refusal(id_, start, f"the workload of playbook {start.path!r} is lost: {gone}")
         return Letter(as_request(_with(start, workload), found.digest), done=id_)
+
+
+def _refusal(id_: int, start: StartChild, message: str) -> Letter:
+    """A child that cannot be: its parent hears of it."""
+    output, parent = failed("playbook_failed", message), start.parent
+    told = EndWait(parent.step_run_id, parent.path, parent.task_run_id, output)
+    return Letter(None, done=id_, effects=(TellParent(parent.execution_id, told),))
 
 
 def _with(start: StartChild, workload: object) -> StartChild:

@@ -1,6 +1,7 @@
 """What nobody tells a server: leases that ran out, work that kills its workers, executions that stand still."""
 
 import asyncio
+from contextlib import suppress
 
 from noetl.control_plane.letters import Letter
 from noetl.control_plane.limits import Limits
@@ -43,7 +44,8 @@ class Sweeper:
         while found := await self._store.live(last, self._limits.read_max):
             for summary in found:
                 last = summary.execution_id
-                await self._inspect(last)
+                with suppress(Unavailable):  # one that cannot be read is parked; the others are looked at all the same
+                    await self._inspect(last)
 
     async def _inspect(self, execution_id: str) -> None:
         head, rows = await self._store.rows(execution_id)
@@ -58,11 +60,13 @@ class Sweeper:
         for expired in await self._store.expire(self._limits.read_max):
             self._signals.work_offered()
             for index in expired.poison:
-                await self._fail(expired, index)
+                with suppress(Unavailable):  # it is told again
+                    await self._fail(expired, index)
 
     async def _fail(self, expired: Expired, index: int) -> None:
         run, path = expired.row
-        is_loop = await self._executions.look(expired.execution_id, lambda _, state: _is_loop(state, run))
+        head = await self._store.head(expired.execution_id)
+        is_loop = await self._executions.look(expired.execution_id, lambda _, state: _is_loop(state, run), head)
         letter = Letter(FailPoison(run, (*path, index) if is_loop else (), DELIVERIES_MAX))
         self._executions.post(expired.execution_id, letter)
         await letter.answer

@@ -174,13 +174,15 @@ class Executions:
         return draft_end(cancel, summary, *ended, self._clock.now())
 
     async def _decided(self, box: Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft:
-        for _ in range(self._limits.tries_max):
-            state, program = await self._state(box, letters, max((look.head for look in looks), default=0))
-            try:
-                return draft(program, state, letters, self._clock, self.shelf, box.started_at)
-            except NotAtHand as missing:
-                box.loaded = None
-                await self.shelf.bring(missing.reference)
+        head = max((look.head for look in looks), default=0)
+        with self.shelf.working() as work:
+            for _ in range(self._limits.tries_max):
+                state, program = await self._state(box, letters, head)
+                try:
+                    return draft(program, state, letters, self._clock, self.shelf, box.started_at)
+                except NotAtHand as missing:
+                    box.loaded = None
+                    await work.bring(missing.reference)
         raise Unavailable("a decision asks for ever more stored data")
 
     async def _state(self, box: Box, letters: Sequence[Letter], head: int) -> tuple[State, Program | None]:

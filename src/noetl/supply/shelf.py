@@ -3,7 +3,8 @@
 Whoever needs data that is not at hand is told so by `NotAtHand`, has it fetched, and tries again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from noetl.engine.reference import External, Reference, decode_value
@@ -33,33 +34,36 @@ def _missing(reference: Reference) -> Missing:
 
 
 class Shelf:
-    """A bounded cache of stored bytes, by sha256; those used longest ago go first."""
+    """A bounded cache of stored bytes, by sha256; those used longest ago go first, but none that someone works with."""
 
     def __init__(self, results: ResultStore, bytes_max: int) -> None:
         self._results = results
         self._bytes_max = bytes_max
         self._size = 0
         self._blobs: dict[str, bytes] = {}
-        self._lists: dict[str, object] = {}
+        self._values: dict[str, object] = {}
+        self._users: dict[str, int] = {}
 
     # ------------------------------------------------------------------------------ what cannot wait
 
     def fetch(self, reference: Reference) -> bytes:
         sha256 = sha256_of(reference)
-        data = self._blobs.get(sha256)
+        data = self._blobs.pop(sha256, None)
         if data is None:
             raise NotAtHand(reference)
+        self._blobs[sha256] = data
         return data
 
     def value(self, stored: External | Reference) -> object:
         """A stored value, whole."""
-        reference = stored.reference if isinstance(stored, External) else stored
         if isinstance(stored, External) and stored.patch:
             return hydrate(stored, self.fetch)
+        reference = stored.reference if isinstance(stored, External) else stored
+        data = self.fetch(reference)
         sha256 = sha256_of(reference)
-        if sha256 not in self._lists:
-            self._lists[sha256] = decode_value(self.fetch(reference))
-        return self._lists[sha256]
+        if sha256 not in self._values:
+            self._values[sha256] = decode_value(data)
+        return self._values[sha256]
 
     def length(self, stored: External | Reference) -> int | None:
         found = self.value(stored)
@@ -79,31 +83,74 @@ class Shelf:
         data = await self._results.get(sha256)
         if data is None:
             raise _missing(reference)
-        self.keep(sha256, data)
+        self._keep(sha256, data)
 
     async def hydrated(self, value: object) -> object:
         """A value or a record with all that is stored elsewhere put back."""
-        for reference in stored_in(value):
-            await self.bring(reference)
-        return await self.tried(lambda: hydrate(value, self.fetch))
+        with self.working() as work:
+            for reference in stored_in(value):
+                await work.bring(reference)
+            return await work.tried(lambda: hydrate(value, self.fetch))
 
-    async def tried(self, work: Callable[[], T]) -> T:
-        """Does what cannot wait, fetching what it asks for. The work must leave no trace when it is broken off."""
-        for _ in range(FETCHES_MAX):
-            try:
-                return work()
-            except NotAtHand as missing:
-                await self.bring(missing.reference)
-        raise Unavailable(f"stored data refers to more stored data {FETCHES_MAX} times over")
+    async def tried(self, does: Callable[[], T]) -> T:
+        """Does what cannot wait, fetching what it asks for. What is done must leave no trace when it is broken off."""
+        with self.working() as work:
+            return await work.tried(does)
 
-    def keep(self, sha256: str, data: bytes) -> None:
+    @contextmanager
+    def working(self) -> Iterator["Work"]:
+        """What is brought for this work stays at hand until it is done, however large all of it is."""
+        work = Work(self)
+        try:
+            yield work
+        finally:
+            for sha256 in work.held:
+                self._users[sha256] -= 1
+                if not self._users[sha256]:
+                    del self._users[sha256]
+            self._make_room()
+
+    async def hold(self, reference: Reference, held: dict[str, None]) -> None:
+        sha256 = sha256_of(reference)
+        if sha256 not in held:
+            held[sha256] = None
+            self._users[sha256] = self._users.get(sha256, 0) + 1
+        await self.bring(reference)
+
+    def _keep(self, sha256: str, data: bytes) -> None:
         if sha256 not in self._blobs:
             self._blobs[sha256] = data
             self._size += len(data)
-        while self._size > self._bytes_max and len(self._blobs) > 1:
-            oldest = next(iter(self._blobs))
-            self._size -= len(self._blobs.pop(oldest))
-            self._lists.pop(oldest, None)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """What was used last stays in any case."""
+        if self._size <= self._bytes_max:
+            return
+        for sha256 in [each for each in [*self._blobs][:-1] if each not in self._users]:
+            self._size -= len(self._blobs.pop(sha256))
+            self._values.pop(sha256, None)
+            if self._size <= self._bytes_max:
+                return
+
+
+class Work:
+    """Something that needs stored data, fetched as it asks for it."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self.held: dict[str, None] = {}
+
+    async def bring(self, reference: Reference) -> None:
+        await self._shelf.hold(reference, self.held)
+
+    async def tried(self, does: Callable[[], T]) -> T:
+        for _ in range(FETCHES_MAX):
+            try:
+                return does()
+            except NotAtHand as missing:
+                await self.bring(missing.reference)
+        raise Unavailable(f"stored data refers to more stored data {FETCHES_MAX} times over")
 
 
 def sha256_of(reference: Reference) -> str:
