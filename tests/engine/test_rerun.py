@@ -16,6 +16,8 @@ from noetl.engine.rerun import Cut, rerun
 from noetl.engine.state import empty
 from tests.engine.driver import Driver
 
+FAILED = Cut(failed_iterations=True)
+
 HEAD = """
 apiVersion: noetl.io/v2
 kind: Playbook
@@ -244,6 +246,36 @@ def test_a_rerun_of_a_rerun_keeps_what_both_did() -> None:
     assert [given["item"] for name, given in tool.made if name == "work"] == [13]
     assert tool.made[-1][1] == {"all": [10, 11, 12, 13], "seen": 146}
     assert third.state.status == "completed"
+
+
+def test_a_loop_that_succeeded_as_a_whole_has_no_failed_iterations() -> None:
+    text = loop("parallel", "best_effort")
+    plain = Driver(text, Calls()).run()
+    mended = again(text, Driver(text, Calls(lambda _, given: given.get("item") == 11)).run(), FAILED, Calls())
+    for driver in (plain, mended):
+        answer = rerun(driver.program, "x", driver.facts, FAILED, now=0.0)
+        assert answer == Rejection("unknown", "execution x has no loop with failed iterations")
+
+
+TWICE = f"""{HEAD}
+workflow:
+  - step: start
+    next: {{ spec: {{ mode: inclusive }}, arcs: [ {{ step: work }}, {{ step: other }} ] }}
+  - step: other
+    tool: {{ kind: python, code: x }}
+    next: {{ arcs: [ {{ step: work }} ] }}
+  - step: work
+    tool: {{ kind: python, code: x }}
+"""
+
+
+def test_of_a_step_that_ran_twice_only_the_last_run_is_run_again() -> None:
+    origin = Driver(TWICE, Calls()).run()
+    assert origin.state.counts["work"] == 2
+    tool = Calls()
+    driver = again(TWICE, origin, Cut("work"), tool)
+    assert tool.names == ["work_task"]
+    assert driver.state.counts["work"] == 3
 
 
 NESTED = """
