@@ -15,6 +15,7 @@ class Timers:
         self._answering = Answering(executions)
         self._signals = signals
         self._limits = limits
+        self._known = 0
 
     async def run(self) -> None:
         while True:
@@ -26,8 +27,12 @@ class Timers:
             await wait_for(self._signals.timers, wait_s)
 
     async def _fire(self) -> float:
-        """Fires what is due; the answer is how long nothing else will be."""
-        due, next_s = await self._store.due(self._limits.read_max)
+        """Fires what is due; the answer is how long nothing else will be.
+
+        Those of a parked execution stay due for long, so that room is left for others beside them.
+        """
+        due, next_s = await self._store.due(self._limits.read_max + self._known)
+        self._known = len(due)
         for timer in due:
             if not self._answering.is_under_way(timer.id):
                 self._answering.post(timer.execution_id, timer.id, Letter(timer.timer.command, done=timer.id))
