@@ -332,6 +332,27 @@ def test_only_the_innermost_iterations_that_failed_run_again_however_deep(failur
     assert tool.made[-1][1]["all"] == [[], *nested]
 
 
+GROWING = f"""{HEAD}
+workflow:
+  - step: each
+    loop: {{ in: [1, 2], iterator: item, loop: {{ in: [a, b], iterator: part }} }}
+    tool:
+      kind: python
+      code: x
+      input: {{ item: "{{{{ iter.parent.item ~ iter.part }}}}" }}
+      set: {{ ctx.seen: "{{{{ (ctx.seen | default([])) + [output.data] }}}}" }}
+"""
+
+
+def test_what_an_inner_loop_wrote_before_it_failed_is_there_when_it_goes_on() -> None:
+    origin = Driver(GROWING, Calls(lambda _, given: given["item"] == "2b")).run()
+    assert origin.state.ctx == {"seen": ["1a", "1b"]}
+    tool = Calls()
+    driver = again(GROWING, origin, FAILED, tool)
+    assert [given["item"] for _, given in tool.made] == ["2b"]
+    assert driver.state.ctx == {"seen": ["1a", "1b", "2a", "2b"]}
+
+
 def test_what_a_rerun_did_not_come_to_is_still_kept_for_the_next() -> None:
     text = deep("fail_fast")
     wrong = Calls(lambda _, given: given.get("item") in ([11, 1, 4], [12, 2, 4]))
