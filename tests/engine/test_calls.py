@@ -53,12 +53,26 @@ def test_the_input_of_a_block_is_its_defaults_under_the_steps_input_under_that_o
     assert answers.given("done") == [given | {"prev": None, "kept": None}]
 
 
+def test_the_rules_and_sets_of_a_call_see_its_own_input_and_not_the_defaults_of_the_block() -> None:
+    seen = "[input.page | default('none'), input.size, input.who]"
+    call = f"""
+    - name: call
+      kind: workbook
+      task: fetch
+      input: {{ size: 20 }}
+      set: {{ ctx.seen: "{{{{ {seen} }}}}" }}
+    """
+    driver = run(pipeline(call, head=BLOCK, step="input: { who: me, size: 5 }"))
+    assert driver.state.ctx["seen"] == ["none", 20, "me"]
+
+
 def test_a_failure_inside_a_block_is_the_error_of_its_call_and_goes_through_the_callers_rules() -> None:
     text = pipeline(
         """
         - name: call
           kind: workbook
           task: fetch
+          input: { size: 10 }
           spec:
             policy:
               rules:

@@ -60,12 +60,16 @@ def iteration_end(standing: Standing, call: str, output: Output, *, is_failed: b
 
 
 def settle_call(standing: Standing, output: Output) -> TaskDone:
-    """The block on top has ended: its output is that of the task that called it."""
+    """The block on top has ended: its output is that of the task that called it.
+
+    The caller's rules see what the call itself gave, and not the defaults of the block.
+    """
     cursor = standing.cursor
-    call = cursor.top.call
+    call, bound = cursor.top.call, cursor.top.input
     caller = next(frame for frame in reversed(cursor.frames) if frame.call != call)
     assert isinstance(caller, Frame)
-    return settled(standing, caller, output, cursor.top.input)
+    task = standing.pipeline(caller).tasks[caller.pc].task
+    return settled(standing, caller, output, {name: bound[name] for name in task.input})
 
 
 def turn_output(turn: Turn) -> Output:
