@@ -76,7 +76,7 @@ class StepLoop:
                 if not ended.kinds:
                     patch, ctx = both(patch, ended.patch), patched(ctx, ended.patch)
                 self.note(path, patch, step, ended)
-            if one_by_one and (ended.breaks or (ended.kinds and self.is_fail_fast)):
+            if one_by_one and ended.kinds and (self.is_fail_fast or ended.is_shaky):
                 break
         is_shaky = not one_by_one and len(items) > 1
         return self.end(loop, path, len(items), ends, ctx, patch, step, is_shaky=is_shaky)
@@ -163,15 +163,17 @@ class StepLoop:
         if breaking and not self.is_fail_fast:
             bad = breaking
         if bad and (self.is_fail_fast or breaking):
-            shaky = is_shaky or any(ended.is_shaky for ended in bad)
+            shaky = (is_shaky and self.is_fail_fast) or any(ended.is_shaky for ended in bad)
             return self.failed(bad, counts, patch, step, is_shaky=shaky)
         kept: Kept = {}
         if loop.mode is LoopMode.PARALLEL:
             good = [(ended.patch, ended.kept) for ended in ends if not ended.kinds]
             try:
                 patch, kept = self.merged(loop, path, good, ctx)
-            except Conflict as conflict:
-                raise StepBroken("ctx_conflict", UNSURE if path else counts) from conflict
+            except Conflict:
+                broken = frozenset({"ctx_conflict"})
+                output = msgspec.structs.replace(failure("ctx_conflict"), loop=counts)
+                return Ended(output, kinds=broken, step=step, breaks=True, counts=counts)
         output = loop_output(ends, counts)
         return Ended(output, patch, kept, step, counts=counts)
 

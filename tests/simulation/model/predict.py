@@ -30,7 +30,9 @@ def predict(
     executions_max: int = 30,
 ) -> Expected:
     """`expired` names step runs, by execution, whose time was used up: how far they came, nobody knows."""
-    return _Family(outcome, callee, expired or {}, executions_max).member(playbook, execution_id, workload or {})
+    family = _Family(outcome, callee, expired or {}, executions_max)
+    found = family.member(playbook, execution_id, workload or {})
+    return found if len(family.ids) <= executions_max else Expected(execution_id, doubts=("too many executions",))
 
 
 class _Family:
@@ -44,10 +46,9 @@ class _Family:
         self.expired = expired
         self.executions_max = executions_max
         self.known: dict[str, tuple[object, Expected]] = {}
-        self.ids: set[str] = set()
+        self.ids: set[str] = {"the first"}
 
     def member(self, playbook: Playbook, execution_id: str, workload: Mapping[str, object]) -> Expected:
-        self.ids.add(execution_id)
         request = Request(
             playbook, execution_id, workload, self.outcome, self.child, self.expired.get(execution_id, frozenset())
         )
@@ -68,7 +69,8 @@ class _Family:
         if not isinstance(path, str) or not path:
             return failure("input")
         playbook = self.callee(path)
-        if playbook is None or len(self.ids | {execution_id}) > self.executions_max:
+        self.ids.add(execution_id)
+        if playbook is None or len(self.ids) > self.executions_max:
             raise Lost("a playbook that cannot be called")
         if is_unsure(own):
             raise Lost("a child with an unsure workload")
