@@ -20,7 +20,7 @@ from noetl.engine.state import empty
 from noetl.engine.tree import ENDED, Kind, Node, State, tree
 from tests.engine.laws.cases import Case
 from tests.engine.laws.executions import Execution, frozen
-from tests.engine.laws.world import NO_TROUBLE, ROOT, TROUBLE, Trouble, World, history
+from tests.engine.laws.world import MOVES_MAX, NO_TROUBLE, ROOT, TROUBLE, Trouble, World, history
 from tests.engine.logs import compact
 from tests.engine.stores import Blobs
 
@@ -60,6 +60,8 @@ def snapshots_agree(case: Case) -> None:
 def is_independent_of_order(case: Case) -> None:
     """Tools answer by the id of the run alone, so only the order of things differs between these worlds."""
     worlds = [ran(case, NO_TROUBLE, order) for order in range(ORDERS)]
+    if any(world.moves >= MOVES_MAX for world in worlds):
+        return  # cut short, each at another point
     first, *others = (result(world.root) for world in worlds)
     for world, other in zip(worlds[1:], others, strict=True):
         assert other == first, "\n".join((shown(case, worlds[0].root), "another order:", compact(world.root.facts)))
