@@ -65,6 +65,14 @@ def draft_end(
     return Draft([letter], append, (), {}, ())
 
 
+def draft_refusals(letters: Sequence[Letter], summary: Summary) -> Draft:
+    """Answers to an execution that has ended, though its state is not known: timers and messages are done with."""
+    refused = Rejection("ended", f"execution {summary.execution_id} has ended: {summary.status}")
+    done = [letter.done for letter in letters if letter.done is not None]
+    append = Append(summary.execution_id, summary.head, done=done)
+    return Draft(letters, append, (), dict.fromkeys(range(len(letters)), refused), ())
+
+
 class _Making:
     def __init__(self, program: Program | None, state: State, clock: Clock, stored: Stored) -> None:
         self.program = program

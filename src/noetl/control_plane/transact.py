@@ -10,7 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from noetl.control_plane.claims import claim_of
-from noetl.control_plane.drafting import Draft, draft, draft_end
+from noetl.control_plane.drafting import Draft, draft, draft_end, draft_refusals
 from noetl.control_plane.letters import Letter, Look, Taken
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.loading import Loader, Unreadable
@@ -32,6 +32,7 @@ from noetl.ports import (
     Granted,
     ResultStore,
     Store,
+    Summary,
     Unavailable,
 )
 from noetl.supply.programs import Programs
@@ -158,20 +159,28 @@ class Executions:
         self, box: Box, letters: Sequence[Letter], looks: Sequence[Look], incident: Incident
     ) -> Draft | None:
         """Nothing can be decided without a state, but a cancel must be possible all the same."""
-        cancel = next((letter for letter in letters if isinstance(letter.command, CancelExecution)), None)
+        box.loaded = None
         summary = await self._store.summary(box.execution_id)
-        if cancel is None or summary is None:
+        if summary is not None and summary.has_ended:
+            for look in looks:
+                look.resolve(None)
+            return draft_refusals(letters, summary)
+        cancels = [letter for letter in letters if isinstance(letter.command, CancelExecution)]
+        if not cancels or summary is None:
             await self._park(box, [*letters, *looks], incident)
             return None
-        others = [letter for letter in letters if letter is not cancel]
-        await self._park(box, [*others, *looks], incident)
-        assert isinstance(cancel.command, CancelExecution)
-        facts = [fact async for fact in self._loader.readable(box.execution_id)]
-        ended = cancel_parked(box.execution_id, facts, cancel.command.reason)
+        made = await self._cancelled(cancels[0], summary)
+        box.letters.extendleft(reversed(cancels[1:]))
+        await self._park(box, [*(letter for letter in letters if letter not in cancels), *looks], incident)
+        return made
+
+    async def _cancelled(self, letter: Letter, summary: Summary) -> Draft:
+        assert isinstance(letter.command, CancelExecution)
+        facts = [fact async for fact in self._loader.readable(summary.execution_id)]
+        ended = cancel_parked(summary.execution_id, facts, letter.command.reason)
         if isinstance(ended, Rejection):
-            cancel.resolve(ended)
-            return None
-        return draft_end(cancel, summary, *ended, self._clock.now())
+            return draft_refusals([letter], summary)
+        return draft_end(letter, summary, *ended, self._clock.now())
 
     async def _decided(self, box: Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft:
         head = max((look.head for look in looks), default=0)
@@ -260,9 +269,9 @@ class Executions:
             await self._tidy(box)
 
     async def _ended(self, box: Box, made: Draft) -> None:
-        """A cancel without a state."""
-        for letter in made.letters:
-            letter.resolve(Taken())
+        """The answer to a cancel without a state."""
+        for position, letter in enumerate(made.letters):
+            letter.resolve(made.refused.get(position) or Taken())
         with suppress(Unavailable):
             await self._store.close(box.execution_id)
 
