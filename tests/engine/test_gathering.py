@@ -76,6 +76,7 @@ def test_a_copy_grows_by_itself() -> None:
     copied = found.copy()
     copied.add(1, part_of(1, [2], {"b": 2}, {"rows": [2]}, {}), {"rows": Reducer.APPEND})
     assert (found.whole.data, found.whole.reduced, set(found.whole.writes)) == ([1], {"rows": [1]}, {"a"})
+    assert [part.data for part in found.copy().parts] == [[1], None]
 
 
 def test_what_an_event_holds_never_grows() -> None:

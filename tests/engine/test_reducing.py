@@ -85,6 +85,8 @@ def test_count_goes_on_from_a_number_and_anything_from_nothing() -> None:
     assert can_start(Reducer.COUNT, 3)
     assert not can_start(Reducer.COUNT, "3")
     assert can_start(Reducer.SUM, None)
+    assert can_start(Reducer.MERGE, {"a": 1})
+    assert not can_start(Reducer.MERGE, 3)
 
 
 def test_what_a_reducer_needs_is_said_in_words() -> None:

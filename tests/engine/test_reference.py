@@ -102,6 +102,9 @@ def test_a_value_is_the_same_whether_it_is_stored_or_not() -> None:
     assert is_same(stored, elsewhere)
     assert not is_same(stored, [1])
     assert not is_same(value, [1])
+    assert not is_same([1], 1)
+    assert not is_same(1, [1])
+    assert not is_same(value, 1)
     assert is_same({"x": [value, 1]}, {"x": [stored, 1]})
     for other in ({"x": [stored]}, {"x": [stored, 2]}, {"y": [stored, 1]}, {"x": [stored, 1], "y": 1}, [stored, 1]):
         assert not is_same({"x": [value, 1]}, other)
@@ -134,6 +137,6 @@ def test_a_reference_has_no_text() -> None:
 
 
 def test_what_is_not_changed_is_not_copied() -> None:
-    for value in ({"a": [1, (2,)]}, REFERENCE, STORED, 1):
+    for value in ({"a": [1, (2,)]}, [1, 2], (1, 2), REFERENCE, STORED, 1):
         assert each_value(value, lambda item: item) is value
     assert each_value((1, 2), lambda _item: 3) == (3, 3)

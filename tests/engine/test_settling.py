@@ -197,7 +197,7 @@ def test_a_retry_without_a_delay_is_due_at_no_time() -> None:
         "{ policy: { rules: [ { when: '{{ not output.data }}', then: { do: retry, attempts: 2, delay: DELAY } } ] } }"
     )
     text = pipeline(f"- {{ name: a, kind: python, code: x, spec: {policy} }}")
-    for delay, due_at in (("0", None), ("2", 2.0)):
+    for delay, due_at in (("0", None), ("0.5", 0.5), ("2", 2.0)):
         driver = run(text.replace("DELAY", delay), a=[Output(), Output(data=1)])
         done = [fact for fact in driver.facts if isinstance(fact, e.TaskDone)]
         assert [fact.due_at for fact in done] == [due_at, None]
