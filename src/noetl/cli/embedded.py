@@ -77,7 +77,7 @@ async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Ru
 async def working(runtime: Runtime, root: str, environment: dict[str, str], slots: int) -> AsyncIterator[Worker]:
     """A worker for one execution and those below it."""
     local = runtime.local
-    tools = make_tools(local.results, local.store)
+    tools = make_tools(local.results, local.store, environment)
     equipment = Equipment(tools, local.results, LocalKeychain(environment, local.catalog.folder), local.system)
     worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
     worker.start()

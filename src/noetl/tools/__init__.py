@@ -7,8 +7,10 @@ from noetl.tools.http.addresses import EMBEDDED, AddressPolicy
 from noetl.tools.plugin import Parts, installed, load
 
 
-def make_tools(results: ResultStore, log: EventLog, policy: AddressPolicy = EMBEDDED) -> "Toolbox":
-    return Toolbox(Parts(results, log), policy)
+def make_tools(
+    results: ResultStore, log: EventLog, environment: Mapping[str, str], policy: AddressPolicy = EMBEDDED
+) -> "Toolbox":
+    return Toolbox(Parts(results, log, environment), policy)
 
 
 class Toolbox(Mapping[str, Tool]):
@@ -58,6 +60,18 @@ def _http(parts: Parts, policy: AddressPolicy) -> Tool:
     return Http(parts.results, policy)
 
 
+def _python(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001
+    from noetl.tools.python import Python  # noqa: PLC0415
+
+    return Python(parts.environment)
+
+
+def _script(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001
+    from noetl.tools.script import Script  # noqa: PLC0415
+
+    return Script(parts.environment)
+
+
 def _resolve(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001
     from noetl.tools.resolve import Resolve  # noqa: PLC0415
 
@@ -67,5 +81,7 @@ def _resolve(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001
 BUILT_IN: Mapping[str, Callable[[Parts, AddressPolicy], Tool]] = {
     "http": _http,
     "noop": _noop,
+    "python": _python,
+    "script": _script,
     "resolve": _resolve,
 }

@@ -3,7 +3,7 @@
 A package names a `Plugin` under the entry point group `noetl.tools`; the entry point's name is the kind.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,10 +18,11 @@ GROUP = "noetl.tools"
 
 
 class Parts(msgspec.Struct, frozen=True):
-    """What tools are made with."""
+    """What tools are made with. `environment` is that of the worker, of which a child process sees very little."""
 
     results: ResultStore
     log: EventLog
+    environment: Mapping[str, str] = {}
 
 
 class Plugin(msgspec.Struct, frozen=True):
