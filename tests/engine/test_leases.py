@@ -249,6 +249,16 @@ def test_a_loop_that_stops_hands_out_only_what_has_started() -> None:
     assert [lease.running for lease in stopped.leases] == [frozenset({0})]
 
 
+def test_what_a_holder_goes_on_with_stays_with_it_when_the_loop_stops_though_it_has_not_spoken_yet() -> None:
+    work, _ = claimed(Work(3, slots=2, next=3, returned=((0, 3),), begun=frozenset({1})), 1, indexes_max=3)
+    work, lease = claimed(work, 2, indexes_max=3)
+    stopped = leases.stop(work, {1})
+    assert [(kept.epoch, kept.running) for kept in stopped.leases] == [(1, frozenset({1}))]
+    assert stopped.returned == ()
+    assert (lease.next, leases.start(stopped, 2, lease.next)) == (0, None)
+    assert leases.start(stopped, 1, 1) is stopped
+
+
 def test_what_came_back_in_pieces_is_kept_as_few_ranges_in_order() -> None:
     work = Work(20, slots=9, next=20, parked=frozenset({2, 4, 5, 9}))
     for index in (9, 5, 2, 4):

@@ -175,12 +175,18 @@ def take_back(work: Work, epoch: int) -> Work:
 
 
 def stop(work: Work, started: Collection[int]) -> Work:
-    """The loop stops: only what has started goes out again, to be brought to its end."""
-    for lease in work.leases:
-        work = take_back(work, lease.epoch)
+    """The loop stops: only what has started is brought to its end, by its holder or by whom it goes out to.
+
+    A holder tells late of what it goes on with, so what it could have taken up of that stays with it.
+    """
+    kept = (_stopped(lease, started) for lease in work.leases)
     returned = _ranges(index for index in started if _holds(work.returned, index))
-    leases = tuple(lease for lease in work.leases if lease.running)
-    return _replace(work, next=work.count, returned=returned, leases=leases)
+    return _replace(work, next=work.count, returned=returned, leases=tuple(lease for lease in kept if lease.running))
+
+
+def _stopped(lease: Lease, started: Collection[int]) -> Lease:
+    running = lease.running.union(index for index in started if lease.next <= index < lease.stop)
+    return msgspec.structs.replace(lease, stop=lease.next, running=running)
 
 
 def expire(work: Work, now: float) -> tuple[Work, tuple[Lease, ...]]:
