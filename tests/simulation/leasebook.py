@@ -122,9 +122,9 @@ class LeaseBook:
                 over = [key for key in self._by_key if _is_inside(key, execution_id, run, path)]
                 for key in over:
                     self._drop_all(self._of(key))
-            case StopWork(run, path):
+            case StopWork(run, path, started):
                 for held in self._of((execution_id, (run, path))):
-                    held.open = {index for index in held.open if index < held.next}
+                    held.open = {index for index in held.open if index < held.next or index in started}
                     if not held.open:
                         self._drop(held)
             case _:

@@ -61,7 +61,7 @@ class Ledger:
         self._loop = loop
         self._kill = kill
         self._tasks = {
-            (program.playbook.metadata.path, task.path): task for program in programs for task in _all_tasks(program)
+            (program.playbook.metadata.path, task.path): task for program in programs for task in all_tasks(program)
         }
         self._ended: dict[tuple[Actor, tuple[str, str, e.Path]], list[str]] = {}
         self._excused_until = -1.0
@@ -203,7 +203,7 @@ def _is_wanted(book: Book, running: Running) -> bool:
     return True
 
 
-def _all_tasks(program: Program) -> Sequence[ReadyTask]:
+def all_tasks(program: Program) -> Sequence[ReadyTask]:
     own = [task for step in program.steps for task in program.pipeline(step).tasks]
     first = next(iter(program.steps))
     inner = [task for name in program.playbook.workbook for task in program.block_pipeline(name, first).tasks]

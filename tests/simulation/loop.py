@@ -234,6 +234,11 @@ class SimulatedLoop(asyncio.BaseEventLoop, Numbering):
         self.say(f"failure: {message}")
         self._failures.append(message if error is None else f"{message}{_last_place(error)}")
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether something was noted so far."""
+        return bool(self._failures)
+
     def failures(self) -> Sequence[str]:
         """What was noted so far, and the exceptions that nobody looked at."""
         unseen = [

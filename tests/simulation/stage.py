@@ -81,6 +81,12 @@ class JudgedStore(MemoryStore):
         return min(due, default=float("-inf"))
 
 
+    def lease_left_s(self, execution_id: str) -> float:
+        """For how long the longest lease on the work of an execution runs on."""
+        works = self._work.rows(execution_id).values()
+        return max((lease.expires_at - self._time.now() for work in works for lease in work.leases), default=0.0)
+
+
 class KeptResults(MemoryResults):
     """Results that the judge can read without asking."""
 
