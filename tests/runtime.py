@@ -33,10 +33,12 @@ from noetl.ports import (
     ControlPlane,
     Fenced,
     Registered,
+    Tool,
     ToolCall,
     Unavailable,
 )
 from noetl.storage.memory import MemoryCatalog, MemoryResults, MemoryStore
+from noetl.tools.noop import Noop
 from tests.simulation.clocks import SeededChance, SimulatedClock
 from tests.simulation.loop import SimulatedLoop
 
@@ -97,11 +99,12 @@ class WatchedStore(MemoryStore):
 
 
 class WatchedResults(MemoryResults):
-    """`is_down` stands for a result store that does not answer."""
+    """`is_down` stands for a result store that does not answer; one that `is_mute` takes what it does not give."""
 
     def __init__(self) -> None:
         super().__init__()
         self.is_down = False
+        self.is_mute = False
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         if self.is_down:
@@ -109,7 +112,7 @@ class WatchedResults(MemoryResults):
         await super().put(blobs)
 
     async def get(self, sha256: str) -> bytes | None:
-        if self.is_down:
+        if self.is_down or self.is_mute:
             raise Unavailable("the result store did not answer")
         return await super().get(sha256)
 
@@ -190,7 +193,8 @@ class Rig:
         limits: WorkerLimits | None = None,
         kinds: Sequence[str] = KINDS,
     ) -> Worker:
-        equipment = Equipment(dict.fromkeys(kinds, self.bench), self.results, self.vault, self.system)
+        tools: dict[str, Tool] = {kind: Noop() if kind == "noop" else self.bench for kind in kinds}
+        equipment = Equipment(tools, self.results, self.vault, self.system)
         worker = Worker(name, control, equipment, limits)
         worker.start()
         return worker
@@ -211,10 +215,12 @@ class Rig:
         return self.status(name)
 
     async def until(self, is_so: Callable[[], bool], within_s: float = 1_000.0) -> None:
-        ends_at = self.loop.time() + within_s
+        """Looks seldom while it takes long, since time is virtual and looks are not."""
+        began_at = self.loop.time()
         while not is_so():
-            assert self.loop.time() < ends_at, f"not so within {within_s:g} s"
-            await asyncio.sleep(0.01)
+            waited_s = self.loop.time() - began_at
+            assert waited_s < within_s, f"not so within {within_s:g} s"
+            await asyncio.sleep(max(0.01, waited_s / 100))
 
     def status(self, name: str) -> str:
         summary = self.store._summaries.get(name)

@@ -52,8 +52,7 @@ async def test_a_cancel_goes_on_where_the_store_fails_in_its_midst(rig: Rig) -> 
 @played
 async def test_later_cancels_of_an_unreadable_execution_hear_that_it_has_ended(rig: Rig) -> None:
     plane, name = await damaged(rig)
-    answers = await asyncio.gather(plane.cancel(name), plane.cancel(name))
-    answers.append(await plane.cancel(name))
+    answers = [*await asyncio.gather(plane.cancel(name), plane.cancel(name)), await plane.cancel(name)]
     assert answers.count(None) == 1
     assert [answer.kind for answer in answers if answer is not None] == ["ended", "ended"]
     assert await rig.store.incidents(None, 10) == ()

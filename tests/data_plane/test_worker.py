@@ -1,0 +1,489 @@
+"""A worker claims, runs, reports, keeps its leases, and stops itself in time."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from noetl.control_plane.plane import Plane
+from noetl.data_plane.limits import Limits
+from noetl.engine import events as e
+from noetl.engine.leases import DELIVERIES_MAX
+from noetl.engine.output import Output
+from noetl.ports import (
+    Ask,
+    Busy,
+    Console,
+    Granted,
+    LeaseReport,
+    LogChunk,
+    Poll,
+    Registered,
+    Told,
+    ToolCall,
+    Unavailable,
+)
+from tests.runtime import Rig, chain, head, played
+
+
+def loop_of(count: int, mode: str = "parallel", max_in_flight: int = 100) -> str:
+    spec = f"mode: {mode}, max_in_flight: {max_in_flight}" if mode == "parallel" else "mode: sequential"
+    return f"""{head("loop")}
+workflow:
+  - step: a
+    loop: {{ in: "{{{{ range({count}) | list }}}}", iterator: i, spec: {{ {spec} }} }}
+    tool: {{ name: a, kind: python, code: x, input: {{ n: "{{{{ iter.i }}}}" }} }}
+"""
+
+
+class Line:
+    """The way to a server. While it `is_cut` nothing comes through; reports are counted."""
+
+    def __init__(self, plane: Plane) -> None:
+        self.plane = plane
+        self.is_cut = False
+        self.is_busy = False
+        self.loses_answers = False
+        self.reports: list[Sequence[LeaseReport]] = []
+        self.released: list[Granted] = []
+
+    def pass_(self) -> None:
+        if self.is_cut:
+            raise Unavailable("the line is cut")
+
+    async def poll(self, ask: Ask, wait_s: float) -> Poll:
+        self.pass_()
+        found = await self.plane.poll(ask, wait_s)
+        self.pass_()
+        return found
+
+    async def report(self, reports: Sequence[LeaseReport], ask: Ask) -> Told:
+        self.pass_()
+        if self.is_busy:
+            raise Busy(3.0)
+        self.reports.append(reports)
+        told = await self.plane.report(reports, ask)
+        if self.loses_answers:
+            self.loses_answers = False
+            raise Unavailable("the answer was lost")
+        return told
+
+    async def heartbeat(self, leases: Sequence[Granted], lease_s: float) -> frozenset[int]:
+        self.pass_()
+        return await self.plane.heartbeat(leases, lease_s)
+
+    async def release(self, leases: Sequence[Granted]) -> None:
+        self.pass_()
+        self.released.extend(leases)
+        await self.plane.release(leases)
+
+    async def playbook(self, digest: str) -> Registered | None:
+        self.pass_()
+        return await self.plane.playbook(digest)
+
+    async def log(self, chunks: Sequence[LogChunk]) -> None:
+        self.pass_()
+        await self.plane.log(chunks)
+
+
+class Gate:
+    """A tool's work that takes until the test opens the gate."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.stopped = 0
+
+    async def __call__(self, call: ToolCall, console: Console) -> Output:  # noqa: ARG002
+        try:
+            await self.event.wait()
+        except asyncio.CancelledError:
+            self.stopped += 1
+            raise
+        return Output(data=1)
+
+
+# ------------------------------------------------------------------------------ slots and ranges
+
+
+@played
+async def test_no_more_pipelines_run_at_once_than_there_are_slots(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane, limits=Limits(slots=3))
+    names = [await rig.begin(plane, loop_of(10), name=f"x{number}") for number in range(5)]
+    for name in names:
+        assert await rig.end(name) == "completed"
+    assert rig.bench.running_max == 3
+    assert len(rig.bench.runs) == 50
+
+
+@played
+async def test_slots_that_are_asked_for_with_a_report_are_not_asked_for_again(rig: Rig) -> None:
+    """The store is slow, so that polls and reports are under way at the same time."""
+    plane = rig.serve()
+    rig.store.latency_s = 0.3
+    worker = rig.work(plane, limits=Limits(slots=2))
+
+    async def slow(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        await asyncio.sleep(0.5)
+        return Output()
+
+    rig.bench.does = dict.fromkeys("abcd", slow)
+    names = [await rig.begin(plane, chain("a", "b", "c", "d"), name=f"x{number}") for number in range(6)]
+    for name in names:
+        assert await rig.end(name) == "completed"
+        assert sum(len(holding.pipes) for holding in worker.holdings) <= 2
+    assert rig.bench.running_max == 2
+
+
+@played
+async def test_a_loop_is_handed_out_in_ranges_and_not_one_by_one(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    rig.work(line, limits=Limits(slots=4, prefetch=5))
+    name = await rig.begin(plane, loop_of(100))
+    assert await rig.end(name) == "completed"
+    epochs = {report.lease.lease.epoch for reports in line.reports for report in reports}
+    assert len(epochs) <= 100 / 20 + 2
+    assert [call.input["n"] for call in sorted(rig.bench.runs, key=lambda call: call.key)] != []
+    assert len({call.key for call in rig.bench.runs}) == len(rig.bench.runs) == 100
+
+
+@played
+async def test_max_in_flight_holds_over_several_workers(rig: Rig) -> None:
+    plane = rig.serve()
+    for number in range(3):
+        rig.work(plane, f"w{number}")
+    name = await rig.begin(plane, loop_of(40, max_in_flight=4))
+    assert await rig.end(name) == "completed"
+    assert rig.bench.running_max <= 4
+
+
+@played
+async def test_a_sequential_loop_never_runs_ahead(rig: Rig) -> None:
+    plane = rig.serve()
+    for number in range(3):
+        rig.work(plane, f"w{number}")
+    name = await rig.begin(plane, loop_of(12, "sequential"))
+    assert await rig.end(name) == "completed"
+    assert rig.bench.running_max == 1
+    assert [call.input["n"] for call in rig.bench.runs] == list(range(12))
+    seen = [each for each in await rig.names(name) if each in {"IterationStarted", "IterationDone"}]
+    assert seen == ["IterationStarted", "IterationDone"] * 12
+
+
+# ------------------------------------------------------------------------------ leases
+
+
+@played
+async def test_a_tool_longer_than_its_lease_keeps_it(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    gate = rig.bench.does["a"] = Gate()
+    name = await rig.begin(plane, chain("a"))
+    await asyncio.sleep(300.0)
+    assert rig.bench.running == ["a"]
+    gate.event.set()
+    assert await rig.end(name) == "completed"
+    assert rig.bench.count("a") == 1
+
+
+@played
+async def test_a_worker_that_is_cut_off_stops_before_another_can_have_its_work(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    limits = Limits()
+    rig.work(line, "cut", limits)
+    gate = Gate()
+    rig.bench.does["a"] = gate
+    name = await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    line.is_cut = True
+    rig.work(plane, "other", limits)
+    await rig.until(lambda: rig.bench.count("a") == 2, within_s=100.0)
+    assert rig.bench.running_max == 1
+    assert gate.stopped == 1
+    gate.event.set()
+    assert await rig.end(name) == "completed"
+
+
+@played
+async def test_a_lease_counts_from_its_grant_and_not_from_the_question(rig: Rig) -> None:
+    """The work comes when the poll has been open for almost as long as a lease lasts."""
+    plane = rig.serve()
+    line = Line(plane)
+    rig.work(line)
+    await asyncio.sleep(28.0)
+    gate = rig.bench.does["a"] = Gate()
+    name = await rig.begin(plane, chain("a"))
+    await asyncio.sleep(20.0)
+    assert gate.stopped == 0
+    gate.event.set()
+    assert await rig.end(name) == "completed"
+    assert rig.bench.count("a") == 1
+
+
+@played
+async def test_work_that_is_cancelled_is_stopped_and_its_late_report_refused(rig: Rig) -> None:
+    plane = rig.serve()
+    worker = rig.work(plane)
+    gate = rig.bench.does["a"] = Gate()
+    name = await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    await plane.cancel(name)
+    await rig.until(lambda: gate.stopped == 1, within_s=0.5)
+    assert not worker.holdings
+    ended_at = await rig.store.head(name)
+    await asyncio.sleep(60.0)
+    assert await rig.store.head(name) == ended_at
+
+
+@played
+async def test_a_bug_in_a_worker_costs_the_lease_and_is_poison_in_the_end(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    name = await rig.begin(plane, chain("a"))
+
+    async def does(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        return Output(meta=None)  # type: ignore[arg-type]
+
+    rig.bench.does["a"] = does
+    assert await rig.end(name, within_s=600.0) == "failed"
+    assert rig.bench.count("a") == DELIVERIES_MAX
+
+
+# ------------------------------------------------------------------------------ reports
+
+
+@played
+async def test_what_happens_while_a_report_is_under_way_travels_together(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    rig.store.latency_s = 1.0
+    rig.work(line, limits=Limits(slots=20))
+    name = await rig.begin(plane, loop_of(20))
+    assert await rig.end(name) == "completed"
+    assert len(line.reports) <= 4
+
+
+@played
+async def test_a_start_is_told_alone_when_its_work_takes_long(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    gate = rig.bench.does["a"] = Gate()
+    name = await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    assert "TaskStarted" not in await rig.names(name)
+    await asyncio.sleep(0.3)
+    assert (await rig.names(name))[-2:] == ["StepStarted", "TaskStarted"]
+    gate.event.set()
+    assert await rig.end(name) == "completed"
+    assert (await rig.names(name)).count("TaskStarted") == 1
+
+
+@played
+async def test_a_busy_server_is_asked_again_when_it_says(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    line.is_busy = True
+    rig.work(line)
+    name = await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.count("a") == 1)
+    await asyncio.sleep(2.9)
+    line.is_busy = False
+    assert line.reports == []
+    assert await rig.end(name, within_s=1.0) == "completed"
+    assert rig.bench.count("a") == 1
+
+
+@played
+async def test_a_report_whose_answer_was_lost_is_not_recorded_twice(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    line.loses_answers = True
+    rig.work(line)
+    name = await rig.begin(plane, chain("a", "b"))
+    assert await rig.end(name, within_s=100.0) == "completed"
+    assert [call.task for call in rig.bench.runs] == ["a", "b"]
+    assert (await rig.names(name)).count("TaskDone") == 2
+
+
+@played
+async def test_a_full_report_buffer_stops_beginning_and_claiming(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    line.is_busy = True
+    worker = rig.work(line, limits=Limits(slots=2, prefetch=100, untold_max=6))
+    name = await rig.begin(plane, loop_of(100))
+    await asyncio.sleep(20.0)
+    assert len(rig.bench.runs) < 10
+    assert worker.free_slots == 0
+    line.is_busy = False
+    assert await rig.end(name) == "completed"
+    assert len(rig.bench.runs) == 100
+
+
+@played
+async def test_no_report_is_longer_than_it_may_be(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    rig.work(line, limits=Limits(report_max=3))
+    name = await rig.begin(plane, loop_of(10))
+    assert await rig.end(name) == "completed"
+    sizes = [sum(len(each.facts) for report in reports for each in report.reports) for reports in line.reports]
+    assert max(sizes) <= 2 * 3
+
+
+@played
+async def test_a_loop_that_stops_refuses_what_comes_after_and_the_lease_is_given_back(rig: Rig) -> None:
+    plane = rig.serve()
+    for number in range(2):
+        rig.work(plane, f"w{number}", Limits(slots=3, prefetch=4))
+
+    async def fails(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        await asyncio.sleep(0.1 * int(str(call.input["n"])))
+        if call.input["n"] == 2:
+            raise ValueError("no")
+        return Output(data=1)
+
+    rig.bench.does["a"] = fails
+    name = await rig.begin(plane, loop_of(50, max_in_flight=6))
+    assert await rig.end(name) == "failed"
+    assert len(rig.bench.runs) < 50
+
+
+# ------------------------------------------------------------------------------ its end
+
+
+@played
+async def test_a_stop_lets_what_runs_end_and_begins_nothing_more(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    worker = rig.work(line, limits=Limits(slots=1, prefetch=8))
+    gate = rig.bench.does["a"] = Gate()
+    name = await rig.begin(plane, loop_of(5))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    stopping = asyncio.create_task(worker.stop(100.0))
+    await rig.free()
+    gate.event.set()
+    await stopping
+    assert rig.bench.count("a") == 1
+    assert gate.stopped == 0
+    rig.work(plane, "w2")
+    assert await rig.end(name, within_s=2.0) == "completed"
+    assert rig.bench.count("a") == 5
+
+
+@played
+async def test_what_does_not_end_in_time_is_stopped_and_given_back_without_blame(rig: Rig) -> None:
+    plane = rig.serve()
+    worker = rig.work(plane)
+    gate = rig.bench.does["a"] = Gate()
+    name = await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    began_at = rig.loop.time()
+    await worker.stop(5.0)
+    assert rig.loop.time() - began_at < 6.0
+    assert rig.bench.running == []
+    assert gate.stopped == 1
+    gate.event.set()
+    rig.work(plane, "w2")
+    assert await rig.end(name, within_s=2.0) == "completed"
+    assert rig.bench.runs[-1].attempt == 1
+    (done,) = [fact for fact in await rig.facts(name) if isinstance(fact, e.TaskDone)]
+    assert done.output.meta.delivery == 1
+
+
+@played
+async def test_a_tool_that_takes_its_time_to_stop_is_waited_for(rig: Rig) -> None:
+    plane = rig.serve()
+    worker = rig.work(plane)
+    cleaned: list[str] = []
+
+    async def does(call: ToolCall, console: Console) -> Output:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(2.0)
+            console.write("cleaned up")
+            cleaned.append(call.task)
+        return Output()
+
+    rig.bench.does["a"] = does
+    name = await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    await worker.stop(0.0)
+    assert cleaned == ["a"]
+    assert [chunk.text for chunk in await rig.store.logs(name, 0, 10)] == ["cleaned up"]
+
+
+@played
+async def test_a_worker_stops_though_its_server_does_not_answer(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    worker = rig.work(line)
+    rig.bench.does["a"] = Gate()
+    await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    line.is_cut = True
+    await worker.stop(1.0)
+    assert rig.bench.running == []
+
+
+# ------------------------------------------------------------------------------ what cannot be had
+
+
+@played
+async def test_a_worker_cut_off_from_the_start_goes_on_when_it_can(rig: Rig) -> None:
+    plane = rig.serve()
+    line = Line(plane)
+    line.is_cut = True
+    rig.work(line)
+    name = await rig.begin(plane, chain("a"))
+    await asyncio.sleep(100.0)
+    line.is_cut = False
+    assert await rig.end(name, within_s=5.0) == "completed"
+
+
+@played
+async def test_data_that_cannot_be_had_now_is_given_back_and_had_later(rig: Rig) -> None:
+    plane = rig.serve()
+    name = await rig.begin(
+        plane, chain("a").replace("n: 1", 'n: "{{ workload.big | length }}"'), {"big": "x" * 200_000}
+    )
+    line = Line(plane)
+    rig.results.is_mute = True
+    rig.work(line)
+    await asyncio.sleep(10.0)
+    assert 10 < len(line.released) < 200
+    rig.results.is_mute = False
+    assert await rig.end(name, within_s=5.0) == "completed"
+    assert rig.bench.runs[0].input == {"n": 200_000}
+
+
+@played
+async def test_a_playbook_that_no_worker_can_have_is_poison_in_the_end(
+    rig: Rig,
+) -> None:
+    plane = rig.serve()
+    name = await rig.begin(plane, chain("a"))
+    rig.catalog._by_digest.clear()
+    rig.work(plane)
+    assert await rig.end(name, within_s=600.0) == "failed"
+    assert rig.bench.runs == []
+
+
+@played
+async def test_a_worker_without_the_tool_says_so(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane, kinds=["noop"])
+    name = await rig.begin(plane, chain("a"))
+    assert await rig.end(name) == "failed"
+    (done,) = [fact for fact in await rig.facts(name) if isinstance(fact, e.TaskDone)]
+    assert done.output.error is not None
+    assert done.output.error.message == "this worker has no tool of kind `python`"
+
+
+@pytest.mark.parametrize("tries", [1, 5, 100])
+def test_a_rest_grows_up_to_its_bound(tries: int) -> None:
+    limits = Limits(backoff_s=0.1, backoff_max_s=5.0)
+    assert limits.backoff_after(tries) == min(0.1 * 2**tries, 5.0)
