@@ -7,7 +7,7 @@ state that was reached, so that a test cannot pass on a state that events do not
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
-from typing import Self
+from typing import Self, assert_never
 
 import msgspec
 
@@ -157,8 +157,10 @@ class Driver:
                 self.children[effect.execution_id].send(CancelExecution("the caller has ended"))
             case fx.TellParent():
                 self.answers.append(effect.command)
-            case fx.OfferWork() | fx.EndWork():
+            case fx.OfferWork() | fx.EndWork() | fx.StopWork():
                 pass
+            case _:
+                assert_never(effect)
 
     def child(self, effect: fx.StartChild) -> "Driver":
         return Driver(

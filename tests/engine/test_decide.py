@@ -159,10 +159,16 @@ def test_what_waits_or_could_not_start_is_no_poison() -> None:
     driver = Driver(pipeline(tasks, step=LOOP), Answers(a=[fails("later"), fails("never")]))
     for path in ((0,), (0,), (0,)):
         driver.move(driver.state.runs["s#1"], path)
+    assert rejected(driver, FailPoison("s#1", (), 5)) == "stale"
     assert rejected(driver, FailPoison("s#1", (0,), 5)) == "stale"
     driver.move(driver.state.runs["s#1"], (1,))
     driver.send(FailPoison("s#1", (1,), 5))
     assert driver.state.status == "failed"
+    driver = Driver(pipeline(tasks), Answers(a=fails("later")))
+    for _ in range(2):
+        driver.move(driver.state.runs["s#1"])
+    assert driver.state.runs["s#1"].is_parked
+    assert rejected(driver, FailPoison("s#1", (), 5)) == "stale"
     stopping = Driver(pipeline(ONE, step=LOOP), Answers(a=fails()))
     for path in ((0,), (1,), (0,), (0,)):
         stopping.move(stopping.state.runs["s#1"], path)

@@ -32,6 +32,7 @@ from noetl.engine.evolve import evolve
 from noetl.engine.join import settle_tokens
 from noetl.engine.layering import merge
 from noetl.engine.loops import begin, behind, catch_up, failed_step, is_behind, is_stopping, loop_under, tend
+from noetl.engine.names import entity_id
 from noetl.engine.output import Error, failed
 from noetl.engine.program import Program
 from noetl.engine.reports import taken
@@ -154,7 +155,7 @@ def _continue(program: Program, state: StateView) -> list[e.Fact] | Rejection:
     return []
 
 
-def _next(program: Program, state: State, open_: _Open, around: Surroundings, is_full: bool) -> list[e.Fact]:
+def _next(program: Program, state: StateView, open_: _Open, around: Surroundings, is_full: bool) -> list[e.Fact]:
     """The next decision that is open, if any."""
     pending = open_.pending
     while pending and not state.has_ended:
@@ -248,11 +249,11 @@ def _end_wait(run: RunView, command: EndWait) -> list[e.Fact] | Rejection:
 def _poison(program: Program, run: RunView, command: FailPoison) -> list[e.Fact] | Rejection:
     message = f"delivered {command.deliveries} times and never reported: the work seems to kill its workers"
     output = failed("poison", message)
-    if not command.path:
+    if not command.path and run.cursor is not None and not run.is_parked:
         return [failed_step(run, output)]
-    loop = loop_under(run, command.path[:-1])
+    loop = loop_under(run, command.path[:-1]) if command.path else None
     if loop is None or not _may_be_poison(program, run, loop, command.path[-1]):
-        return Rejection("stale", f"iteration {command.path} of {run.id} is not with a worker")
+        return Rejection("stale", f"{entity_id(run.id, command.path)} is not with a worker")
     started: Sequence[e.Fact] = (
         () if command.path[-1] in loop.live else (e.IterationStarted(run.id, command.path, by_server=True),)
     )

@@ -218,7 +218,7 @@ class _Grower:
         self.end(fact.task_run_id, _status(fact), event, _message(fact.output.error))
 
     def decided_before(self, fact: e.TaskDone, event: Event) -> None:
-        """A `before` rule decided without a run; a later run may bear the number that this one would have had."""
+        """A `before` rule decided without a run. The visit has a number all the same."""
         parent = self.holder(fact)
         if parent is not None:
             self.add(parent, Node(fact.task_run_id, Kind.TASK, fact.task, State.SKIPPED), event)
