@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -55,7 +56,7 @@ class Code(msgspec.Struct, frozen=True):
     text: str
     file: str
     line: int
-    folder: Path
+    folder: str
 
 
 class Refused(Exception):
@@ -143,11 +144,11 @@ def _code(call: ToolCall) -> Code:
     text, name = call.fields.get("code"), call.fields.get("file")
     if isinstance(text, str):
         file, line = (call.file, call.text_line) if call.text_line else (f"<{call.task}>", 1)
-        return Code(text, file, line, _folder(call))
+        return Code(text, file, line, _absolute(call.file))
     if not isinstance(name, str) or not name:
         raise Refused("a python task needs `code`, or `file` with the name of a file beside the playbook")
     path = _folder(call) / name
-    return Code(_read(path), str(path), 1, path.parent)
+    return Code(_read(path), str(path), 1, str(path.parent.absolute()))
 
 
 def _read(path: Path) -> str:
@@ -166,13 +167,18 @@ def _folder(call: ToolCall) -> Path:
     return Path(call.file).parent
 
 
+@lru_cache(maxsize=1024)
+def _absolute(file: str) -> str:
+    return str(Path(file).parent.absolute())
+
+
 def _request(call: ToolCall, code: Code) -> bytes:
     return _requests.encode(
         {
             "code": code.text,
             "file": code.file,
             "line": code.line,
-            "folder": str(code.folder.absolute()),
+            "folder": code.folder,
             "input": call.input,
             "facts": task_facts(call),
         }

@@ -31,7 +31,8 @@ NO_MEMORY = b'{"error":{"kind":"crash","message":"the code ran out of memory (`s
 TAKES_ALL = 0x08
 """The mark of a function with `**`: inspect.CO_VARKEYWORDS, whose module takes long to import."""
 
-READ_BYTES = 256 * 1024
+READ_BYTES = 64 * 1024
+"""More would cost a mapping of its own at every read."""
 
 _encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
 _codes: dict[tuple[str, str, int], types.CodeType] = {}

@@ -13,7 +13,7 @@ from noetl.ports import Console
 from noetl.processes import Command, Process
 
 PROGRAM = str(Path(__file__).with_name("child.py"))
-RECEIVE_BYTES = 256 * 1024
+RECEIVE_BYTES = 64 * 1024
 _HEAD_BYTES = 4
 
 _decoder = getincrementaldecoder("utf-8")
@@ -63,14 +63,23 @@ class Child:
         self._console = console
         self._answer = self._loop.create_future()
         try:
-            with suppress(ConnectionError):
-                await self._loop.sock_sendall(self._channel, len(request).to_bytes(_HEAD_BYTES, "big") + request)
+            await self._send(len(request).to_bytes(_HEAD_BYTES, "big") + request)
             answer = await self._answer
             if answer is not None:
                 self._process.drain()
             return answer
         finally:
             self._answer = self._console = None
+
+    async def _send(self, data: bytes) -> None:
+        """One that died meanwhile gets nothing: its end is told elsewhere."""
+        with suppress(ConnectionError):
+            try:
+                sent = self._channel.send(data)
+            except BlockingIOError:
+                sent = 0
+            if sent < len(data):
+                await self._loop.sock_sendall(self._channel, data[sent:])
 
     async def ended(self) -> int:
         return await self._process.code()
