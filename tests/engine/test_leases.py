@@ -290,3 +290,14 @@ def test_what_has_begun_goes_out_before_what_has_not_so_that_no_more_is_in_fligh
     assert leases.drop(leases.release(work, 1), 5).begun == frozenset()
     work, lease = claimed(work, 2, slots=2, indexes_max=4)
     assert (lease.next, lease.stop, lease.slots) == (3, 5, 1)
+
+
+def test_what_has_begun_keeps_its_place_while_its_lease_has_no_slot_for_it() -> None:
+    work, lease = claimed(Work(6, slots=3, next=6, returned=((0, 6),), begun=frozenset({0, 1, 2})), 1, slots=2)
+    assert (lease.next, lease.stop, lease.slots) == (0, 3, 2)
+    parked = leases.park(started(work, 1, 0, 1), 1, 1)
+    assert parked is not None
+    assert parked.free_slots == 0
+    ended = leases.end(parked, 1, 0)
+    assert ended is not None
+    assert (ended.free_slots, claimed(ended, 2)[1].next) == (1, 3)

@@ -58,7 +58,12 @@ class Work(msgspec.Struct, frozen=True):
 
     @property
     def free_slots(self) -> int:
-        return self.slots - sum(lease.in_flight for lease in self.leases) - len(self.parked)
+        return self.slots - sum(map(self._taken, self.leases)) - len(self.parked)
+
+    def _taken(self, lease: Lease) -> int:
+        """What has begun keeps its place, though the lease may have no slot to go on with it yet."""
+        begun = sum(lease.next <= index < lease.stop for index in self.begun)
+        return max(lease.in_flight, len(lease.running) + begun)
 
     def lease(self, epoch: int) -> Lease | None:
         return next((lease for lease in self.leases if lease.epoch == epoch), None)
