@@ -29,6 +29,9 @@ from tests.simulation.model.values import (
 RUNS_MAX = 60
 """An execution with more step runs goes in circles: the model leaves it alone."""
 
+CTX_LENGTH_MAX = 100_000
+"""Far below what an execution may hold in ctx, so that the model need not measure it as the engine does."""
+
 TANGLED: Place = ("tangled",)
 """Two branches write a key and one inside it: whether the second may depends on what the first wrote."""
 
@@ -355,6 +358,8 @@ class Workflow:
     def write(self, node: Node, patch: Patch, log: Iterable[tuple[str, object]] = ()) -> None:
         """`log` is what was to be seen in between."""
         self.ctx = patched(self.ctx, patch)
+        if len(repr(self.ctx)) > CTX_LENGTH_MAX:
+            raise Lost("ctx grows too large")
         node.writes.extend((("ctx", *path.split(".")), value) for path, value in (*log, *patch.items()))
 
 
