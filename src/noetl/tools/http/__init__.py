@@ -1,1 +1,1 @@
-"""HTTP requests: `tool` runs one, the other files know its parts. Nothing is imported here, since aiohttp is slow to."""
+"""HTTP requests: `tool` runs one, the other files know its parts. Nothing is imported here: aiohttp takes long to."""
