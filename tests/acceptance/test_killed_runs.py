@@ -1,0 +1,10 @@
+from pathlib import Path
+from random import Random
+
+from tests.acceptance.runs import killed_run
+
+
+def test_a_run_that_is_killed_again_and_again_ends_with_every_iteration_recorded_once(tmp_path: Path) -> None:
+    verdict = killed_run(tmp_path, 40, Random(11), life_s=1.0)
+    assert verdict.wrong == ()
+    assert verdict.calls >= 40
