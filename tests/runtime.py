@@ -64,7 +64,10 @@ def chain(*steps: str, path: str = "chain") -> str:
 
 
 class WatchedStore(MemoryStore):
-    """`commits` are those that wrote something. `troubles` strike the next commits, one each; None strikes none."""
+    """`commits` are those that wrote something. `troubles` strike the next commits, one each; None strikes none.
+
+    `breaks_on` is the execution whose commits meet a bug.
+    """
 
     def __init__(self, clock: SimulatedClock) -> None:
         super().__init__(clock)
@@ -72,6 +75,7 @@ class WatchedStore(MemoryStore):
         self.troubles: list[str | None] = []
         self.latency_s = 0.0
         self.is_down = False
+        self.breaks_on = ""
         self.before_commit: Callable[[], Awaitable[object]] | None = None
 
     async def commit(self, appends: Sequence[Append]) -> Sequence[Appended | Conflict | Fenced]:
@@ -82,6 +86,8 @@ class WatchedStore(MemoryStore):
             await meanwhile()
         if self.is_down or trouble == "before":
             raise Unavailable("the store did not answer")
+        if any(append.execution_id == self.breaks_on for append in appends):
+            raise ZeroDivisionError("a bug in the store")
         answers = await super().commit(appends)
         if any(append.events or append.effects for append in appends):
             self.commits.append(appends)

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from noetl.control_plane.limits import Limits
 from noetl.control_plane.plane import Plane
 from noetl.engine.commands import Rejection
 from noetl.engine.incidents import Kind
@@ -118,6 +119,21 @@ async def test_a_bug_in_a_decision_parks_that_execution_alone(rig: Rig) -> None:
     program.steps = whole
     await plane.resume("bad")
     assert await rig.end("bad") == "completed"
+
+
+@played
+async def test_a_bug_in_a_commit_of_many_parks_the_one_whose_it_is(rig: Rig) -> None:
+    plane = rig.serve(Limits(commits_max=1))
+    names = [f"x{number}" for number in range(5)]
+    for name in names:
+        await rig.begin(plane, chain("a"), name=name)
+    rig.store.breaks_on = "x3"
+    rig.store.latency_s = 0.01
+    answers = await asyncio.gather(*(plane.cancel(name) for name in names))
+    assert [answer.kind if answer is not None else "" for answer in answers] == ["", "", "", "parked", ""]
+    assert [incident.execution_id for incident in await rig.store.incidents(None, 10)] == ["x3"]
+    rig.store.breaks_on = ""
+    assert await plane.cancel("x3") is None
 
 
 @played

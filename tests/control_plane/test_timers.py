@@ -111,6 +111,8 @@ async def test_a_step_that_used_up_its_time_fails_and_its_tool_is_stopped(rig: R
     plane = rig.serve()
     rig.work(plane)
     rig.bench.does["a"] = forever
-    name = await rig.begin(plane, chain("a").replace("- step: a\n", "- step: a\n    spec: { policy: { lifecycle: { timeout_s: 5 } } }\n"))
+    name = await rig.begin(
+        plane, chain("a").replace("- step: a\n", "- step: a\n    spec: { policy: { lifecycle: { timeout_s: 5 } } }\n")
+    )
     assert await rig.end(name, within_s=10.0) == "failed"
     await rig.until(lambda: not rig.bench.running, within_s=1.0)

@@ -260,6 +260,13 @@ def test_a_damaged_event_parks_the_execution() -> None:
     assert found.remedy == "restore what is damaged from a backup and resume the execution, or cancel it"
 
 
+def test_stored_data_that_is_gone_parks_the_execution() -> None:
+    found = incidents.of_missing_data("x", "no sha256 abc", 5.0)
+    assert (found.kind, found.where, found.since, found.parks) == (Kind.UNREADABLE, "x", 5.0, True)
+    assert found.message == "a decision needs stored data: no sha256 abc"
+    assert found.remedy == "restore what is missing from a backup and resume the execution, or cancel it"
+
+
 def test_a_playbook_that_is_gone_parks_the_execution() -> None:
     assert incidents.of_missing_program("x", "abc", 5.0) == Incident(
         "x",

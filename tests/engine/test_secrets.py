@@ -90,3 +90,8 @@ def test_a_redactor_holds_back_no_more_than_a_beginning() -> None:
 def test_a_secret_that_ends_where_another_may_begin_is_hidden() -> None:
     redactor = Redactor(("xxab", "abcd"), MASK)
     assert redactor.feed("-xxab") + redactor.feed("cd-") + redactor.end() == f"-{MASK}cd-"
+
+
+def test_what_an_entry_holds_beside_texts_is_no_secret() -> None:
+    assert list(texts_of({"port": 5432, "none": None})) == []
+    assert hidden("5432", 5432) == "5432"

@@ -216,7 +216,7 @@ class Executions:
         return None
 
     async def _commit(self, prepared: Sequence["_Prepared"]) -> None:
-        """Whoever only looks needs no commit."""
+        """Whoever only looks needs no commit. A bug in the store is met again by the one whose append has it."""
         for each in prepared:
             if not each.draft.letters:
                 await self._followed(each, Appended())
@@ -224,16 +224,25 @@ class Executions:
         if not decided:
             return
         try:
-            blobs = [blob for each in decided for blob in each.draft.blobs]
-            if blobs:
-                await self._results.put(blobs)
-            answers = await self._store.commit([each.draft.append for each in decided])
+            answers = await self._stored(decided)
         except Unavailable as trouble:
             for each in decided:
                 self._again(each.box, [*each.draft.letters, *each.looks], trouble)
-            return
-        for each, answer in zip(decided, answers, strict=True):
-            await self._followed(each, answer)
+        except Exception as bug:  # noqa: BLE001 — the same handler: a commit of many is tried again one by one
+            if len(decided) == 1:
+                await self._park_for(decided[0], "a commit", bug)
+            else:
+                for each in decided:
+                    await self._commit([each])
+        else:
+            for each, answer in zip(decided, answers, strict=True):
+                await self._followed(each, answer)
+
+    async def _stored(self, decided: Sequence["_Prepared"]) -> Sequence[Appended | Conflict | Fenced]:
+        blobs = [blob for each in decided for blob in each.draft.blobs]
+        if blobs:
+            await self._results.put(blobs)
+        return await self._store.commit([each.draft.append for each in decided])
 
     async def _followed(self, each: "_Prepared", answer: Appended | Conflict | Fenced) -> None:
         """What follows an answer of the store. A bug parks this execution alone."""
@@ -249,7 +258,7 @@ class Executions:
         except Missing as gone:
             await self._park(box, looks, of_missing_data(box.execution_id, str(gone), self._clock.now()))
         except Exception as bug:  # noqa: BLE001 — the same handler, for what follows a decision
-            await self._park(box, [*made.letters, *looks], self._of_bug(box, "what follows a commit", bug))
+            await self._park_for(each, "what follows a commit", bug)
 
     async def _appended(self, box: Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
         box.troubles = 0
@@ -362,6 +371,9 @@ class Executions:
             else:
                 kept.append(letter)
         self._again(box, [*kept, *looks], None)
+
+    async def _park_for(self, each: "_Prepared", doing: str, bug: Exception) -> None:
+        await self._park(each.box, [*each.draft.letters, *each.looks], self._of_bug(each.box, doing, bug))
 
     async def _park(self, box: Box, letters: Sequence[Letter | Look], incident: Incident) -> None:
         """The execution cannot go on by itself: people see why, and everything but a cancel is turned away."""

@@ -3,8 +3,8 @@
 from noetl.engine.secrets import MASK, Redactor, hideable
 from noetl.ports import Clock, LogChunk
 
-RUN_BYTES_MAX = 1024 * 1024
-"""What is kept of one task run; the rest is counted."""
+RUN_CHARS_MAX = 1024 * 1024
+"""What is kept of one task run; then one line says that there was more."""
 
 CHUNK_CHARS_MAX = 16 * 1024
 WAITING_MAX = 2_000
@@ -39,7 +39,8 @@ class TaskConsole:
         self._hidden = hideable(secrets)
         self._redactors: dict[str, Redactor[str]] = {}
         self._number = 0
-        self._left = RUN_BYTES_MAX
+        self._left = RUN_CHARS_MAX
+        self._is_full = False
 
     def write(self, text: str, *, stream: str = "stdout") -> None:
         redactor = self._redactors.get(stream)
@@ -53,10 +54,11 @@ class TaskConsole:
             self._keep(redactor.end(), stream)
 
     def _keep(self, text: str, stream: str) -> None:
-        if self._left <= 0 or not text:
+        if self._is_full or not text:
             return
         if len(text) > self._left:
-            text = f"{text[: self._left]}\n[the rest is not kept: a task run may print {RUN_BYTES_MAX} characters]\n"
+            self._is_full = True
+            text = f"{text[: self._left]}\n[the rest is not kept: a task run may print {RUN_CHARS_MAX} characters]\n"
         self._left -= len(text)
         for start in range(0, len(text), CHUNK_CHARS_MAX):
             self._number += 1

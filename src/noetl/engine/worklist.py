@@ -93,15 +93,15 @@ def _offer(rows: MutableMapping[Row, Work], effect: OfferWork) -> None:
             effect.count, effect.slots, effect.indexes, pool=effect.pool, local=effect.local
         )
     elif path:
-        _change(rows, (run, path[:-1]), path[-1])
+        _wake(rows, (run, path[:-1]), path[-1])
     elif (run, ()) in rows:
-        _change(rows, (run, ()), 0)
+        _wake(rows, (run, ()), 0)
     else:
         rows[run, ()] = leases.offered(1, 1, pool=effect.pool)
 
 
-def _change(rows: MutableMapping[Row, Work], row: Row, woken: int) -> None:
-    rows[row] = leases.wake(rows[row], woken)
+def _wake(rows: MutableMapping[Row, Work], row: Row, index: int) -> None:
+    rows[row] = leases.wake(rows[row], index)
 
 
 def _end(rows: MutableMapping[Row, Work], effect: EndWork) -> tuple[Lease, ...]:

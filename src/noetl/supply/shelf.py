@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+import msgspec
+
 from noetl.engine.reference import External, Reference, decode_value
 from noetl.engine.size import hydrate, stored_in
 from noetl.ports import ResultStore, Unavailable
@@ -151,6 +153,16 @@ class Work:
             except NotAtHand as missing:
                 await self.bring(missing.reference)
         raise Unavailable(f"stored data refers to more stored data {FETCHES_MAX} times over")
+
+
+def decoded(reference: Reference, data: bytes) -> object:
+    """A stored value. What came from outside as it is stays data, whatever it looks like; None where it is not JSON."""
+    if not reference.locator.get("raw"):
+        return decode_value(data)
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def sha256_of(reference: Reference) -> str:
