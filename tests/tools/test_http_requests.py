@@ -115,7 +115,7 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
     assert output.status is Status.OK
     assert got == [
         ("note", None, None, b"hi"),
-        ("plain", "plain", "text/plain", b"text"),
+        ("plain", "plain", "text/plain; charset=utf-8", b"text"),
         ("named", "a.csv", "text/csv", b"a,b"),
         ("bytes", "bytes", "application/octet-stream", b"\xff\x00"),
         ("disk", "rows.csv", "application/octet-stream", b"1,2"),

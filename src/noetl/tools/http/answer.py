@@ -93,7 +93,10 @@ async def _pieces(response: aiohttp.ClientResponse, bytes_max: int) -> AsyncIter
 async def _stored(
     pieces: AsyncIterator[bytes], call: ToolCall, content_type: str, results: ResultStore, *, is_shown: bool
 ) -> Body:
-    """Bytes always go to the store, so that a download is used in one way whatever its size."""
+    """Bytes always go to the store, so that a download is used in one way whatever its size.
+
+    `raw` tells them from values that the engine stored, in which marks have a meaning.
+    """
     shown = bytearray()
     shown_max = min(BYTES_INLINE_MAX, inline_bytes_max(call.spec) // 2) if is_shown else -1
 
@@ -106,7 +109,7 @@ async def _stored(
     deposit = await results.put_stream(passing())
     meta = ReferenceMeta(content_type or "application/octet-stream", deposit.bytes, deposit.sha256)
     data = b64encode(shown).decode() if deposit.bytes <= shown_max else None
-    return Body(data, Reference("blob", {"sha256": deposit.sha256}, meta=meta))
+    return Body(data, Reference("blob", {"sha256": deposit.sha256, "raw": True}, meta=meta))
 
 
 async def _redacted(pieces: AsyncIterator[bytes], secrets: frozenset[str]) -> AsyncIterator[bytes]:

@@ -1,0 +1,156 @@
+"""The data behind a reference: stored data, checked, or what the iterations of a loop gave; whole or a range of it."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from hashlib import sha256
+
+import msgspec
+
+from noetl.engine.output import Output, failed
+from noetl.engine.reference import Reference
+from noetl.ports import Console, EventLog, ResultStore, ToolCall, Unavailable
+from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
+from noetl.supply.shelf import Shelf, decoded
+
+HELD_BYTES_MAX = 256 * 1024 * 1024
+"""The most that is given as data at once."""
+
+SHELF_BYTES_MAX = 16 * 1024 * 1024
+
+
+class BadInput(Exception):
+    """A field is missing, or is not what it must be."""
+
+
+class Mismatch(Exception):
+    """The bytes are not those that the reference means."""
+
+
+class TooLarge(Exception):
+    """More was asked for than fits in memory."""
+
+
+class Range(msgspec.Struct, frozen=True):
+    """From `start` up to `stop`, of items or of bytes. `unit` is None where the data says which."""
+
+    start: int = 0
+    stop: int | None = None
+    unit: str | None = None
+
+
+WHOLE = Range()
+
+
+class Resolve:
+    def __init__(self, results: ResultStore, log: EventLog) -> None:
+        self._results = results
+        self._log = log
+
+    async def run(self, call: ToolCall, console: Console) -> Output:  # noqa: ARG002
+        try:
+            reference, wanted = reference_of(call), range_of(call.fields.get("range"))
+            return Output(data=await self._data(reference, wanted))
+        except BadInput as error:
+            return failed("input", str(error))
+        except Mismatch as error:
+            return failed("checksum_mismatch", str(error))
+        except (TooLarge, ManifestTooLarge) as error:
+            return failed("budget_exceeded", str(error))
+        except Unavailable as error:
+            return failed("reference_not_available", str(error), retryable=True)
+
+    async def close(self) -> None:
+        return
+
+    async def _data(self, reference: Reference, wanted: Range) -> object:
+        shelf = Shelf(self._results, SHELF_BYTES_MAX)
+        if reference.type == "relational":
+            if wanted.unit == "bytes":
+                raise BadInput("`range` is of items here: the reference means what the iterations of a loop gave")
+            return await Manifests(self._log, shelf).items(place_of(reference), wanted.start, wanted.stop)
+        if reference.type != "blob":
+            raise BadInput(f"`ref` is of type {reference.type!r}; this runtime has blob and relational references")
+        is_json = _is_json(reference)
+        if is_json and wanted.unit != "bytes":
+            value = decoded(reference, await self._bytes(reference, WHOLE))
+            return _items(await shelf.hydrated(value), wanted)
+        if wanted.unit == "items":
+            raise BadInput(f"`range` is of bytes here: the data is {reference.meta.content_type}, not JSON")
+        return _shown(await self._bytes(reference, wanted), reference)
+
+    async def _bytes(self, reference: Reference, wanted: Range) -> bytes:
+        """The range of the bytes; all of them are read, since only all of them can be checked."""
+        name = str(reference.locator.get("sha256", ""))
+        pieces = await self._results.open(name)
+        if pieces is None:
+            raise Unavailable(f"the data of {dict(reference.locator)} is not in the result store; it may have expired")
+        kept, digest, at = bytearray(), sha256(), 0
+        try:
+            async for piece in pieces:
+                digest.update(piece)
+                kept += piece[max(0, wanted.start - at) : _until(wanted.stop, at)]
+                at += len(piece)
+                _check_size(len(kept))
+        except Unavailable as trouble:
+            raise (Mismatch if at else Unavailable)(str(trouble)) from trouble
+        if digest.hexdigest() != (reference.meta.sha256 or name):
+            raise Mismatch(f"the stored data is damaged: its sha256 is {digest.hexdigest()}, and should be {name}")
+        return bytes(kept)
+
+
+def reference_of(call: ToolCall) -> Reference:
+    found = call.fields.get("ref")
+    if not isinstance(found, Reference):
+        raise BadInput(
+            f"`ref` must be a reference, such as `output.ref` of a task or step, and is {type(found).__name__}"
+        )
+    return found
+
+
+def range_of(value: object) -> Range:
+    """`[start, stop]`, or a mapping with `start`, `stop` and `unit`, each of which may be left out."""
+    if value is None:
+        return WHOLE
+    given = dict(zip(("start", "stop"), value, strict=False)) if isinstance(value, list) and len(value) == 2 else value
+    try:
+        found = msgspec.convert(given, Range)
+    except msgspec.ValidationError as error:
+        raise BadInput(
+            f"`range` must be [start, stop] or a mapping with `start`, `stop` and `unit`: {error}"
+        ) from error
+    is_ordered = found.stop is None or found.start <= found.stop
+    if found.start < 0 or not is_ordered or found.unit not in (None, "items", "bytes"):
+        raise BadInput("`range` needs 0 <= start <= stop, and `unit` is items or bytes")
+    return found
+
+
+def _items(value: object, wanted: Range) -> object:
+    if wanted == WHOLE:
+        return value
+    if not isinstance(value, list):
+        raise BadInput(f"`range` is of the items of a list, and the data is {_word(value)}; `unit: bytes` takes bytes")
+    return value[wanted.start : wanted.stop]
+
+
+def _word(value: object) -> str:
+    return "a mapping" if isinstance(value, Mapping) else type(value).__name__
+
+
+def _shown(data: bytes, reference: Reference) -> str:
+    """Text as it is, anything else in base64. A range may cut a character in two."""
+    kind = reference.meta.content_type.partition(";")[0].strip().lower()
+    is_text = kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "csv", "javascript"))
+    return data.decode("utf-8", "replace") if is_text else b64encode(data).decode()
+
+
+def _is_json(reference: Reference) -> bool:
+    return reference.meta.content_type.partition(";")[0].strip().lower().endswith(("/json", "+json"))
+
+
+def _until(stop: int | None, at: int) -> int | None:
+    return None if stop is None else max(0, stop - at)
+
+
+def _check_size(size: int) -> None:
+    if size > HELD_BYTES_MAX:
+        raise TooLarge(f"the data is larger than {HELD_BYTES_MAX} bytes; ask for parts of it with `range`")

@@ -1,0 +1,118 @@
+import base64
+from hashlib import sha256
+
+import pytest
+
+from noetl.engine.output import Output, Status
+from noetl.engine.reference import External, Reference, ReferenceMeta, encode_value
+from noetl.engine.size import Blob
+from noetl.storage.memory import MemoryResults, MemoryStore
+from noetl.system import RealSystem
+from noetl.tools.resolve import Resolve
+from tests.tools.serving import Quiet, call_of, said
+
+
+async def resolved(results: MemoryResults, ref: object, range_: object = None) -> Output:
+    tool = Resolve(results, MemoryStore(RealSystem()))
+    output = await tool.run(call_of({"ref": ref, "range": range_}, "resolve"), Quiet())
+    await tool.close()
+    return output
+
+
+async def stored(
+    results: MemoryResults, data: bytes, content_type: str = "application/json", **more: object
+) -> Reference:
+    name = sha256(data).hexdigest()
+    await results.put([Blob(name, data)])
+    return Reference("blob", {"sha256": name, **more}, meta=ReferenceMeta(content_type, len(data), name))
+
+
+async def test_stored_data_comes_back_with_all_that_is_stored_inside_it() -> None:
+    results = MemoryResults()
+    inner = await stored(results, encode_value(["deep"]))
+    own = Reference("blob", {"sha256": "kept"})
+    ref = await stored(results, encode_value({"a": External(inner), "own_ref": own, "$noetl": "ref"}))
+    output = await resolved(results, ref)
+    assert output == Output(data={"a": ["deep"], "own_ref": own, "$noetl": "ref"})
+
+
+async def test_what_came_from_outside_stays_data_whatever_it_looks_like() -> None:
+    results = MemoryResults()
+    ref = await stored(results, b'[{"$noetl": "data", "reference": 1}]', raw=True)
+    assert (await resolved(results, ref)).data == [{"$noetl": "data", "reference": 1}]
+
+
+@pytest.mark.parametrize(
+    ("range_", "data"),
+    [
+        ([1, 3], [1, 2]),
+        ({"start": 3}, [3, 4]),
+        ({"stop": 2}, [0, 1]),
+        ({"start": 9}, []),
+        ({"start": 1, "stop": 4, "unit": "bytes"}, "0,1"),
+    ],
+)
+async def test_a_range_of_a_list_is_of_items_unless_bytes_are_asked_for(range_: object, data: object) -> None:
+    results = MemoryResults()
+    ref = await stored(results, b"[0,1,2,3,4]")
+    assert (await resolved(results, ref, range_)).data == data
+
+
+@pytest.mark.parametrize(
+    ("content_type", "range_", "data"),
+    [
+        ("text/plain", None, "hello"),
+        ("text/plain; charset=utf-8", [1, 3], "el"),
+        ("application/zip", None, base64.b64encode(b"hello").decode()),
+        ("application/zip", {"start": 3}, base64.b64encode(b"lo").decode()),
+    ],
+)
+async def test_text_comes_as_it_is_and_bytes_in_base64(content_type: str, range_: object, data: str) -> None:
+    results = MemoryResults()
+    assert (await resolved(results, await stored(results, b"hello", content_type), range_)).data == data
+
+
+async def test_data_that_is_gone_may_come_back() -> None:
+    output = await resolved(MemoryResults(), Reference("blob", {"sha256": "gone"}))
+    assert said(output)[:2] == ("reference_not_available", True)
+    assert "is not in the result store" in said(output)[2]
+
+
+async def test_damaged_data_is_never_given() -> None:
+    results = MemoryResults()
+    ref = await stored(results, b"[1]")
+    await results.put([Blob(str(ref.meta.sha256), b"[2]")])
+    output = await resolved(results, ref)
+    assert (output.status, output.data) == (Status.ERROR, None)
+    assert said(output)[:2] == ("checksum_mismatch", False)
+
+
+@pytest.mark.parametrize(
+    ("ref", "range_", "message"),
+    [
+        ({"type": "blob", "locator": {}}, None, "`ref` must be a reference, such as `output.ref` of a task or step"),
+        (Reference("nats", {}), None, "`ref` is of type 'nats'; this runtime has blob and relational references"),
+        (Reference("relational", {}), {"unit": "bytes"}, "`range` is of items here"),
+        (Reference("blob", {}), [2, 1], "`range` needs 0 <= start <= stop"),
+        (Reference("blob", {}), [-1, 1], "`range` needs 0 <= start <= stop"),
+        (Reference("blob", {}), {"unit": "miles"}, "`unit` is items or bytes"),
+        (Reference("blob", {}), "1-2", "`range` must be [start, stop] or a mapping"),
+        (Reference("blob", {}), [1], "`range` must be [start, stop] or a mapping"),
+        (Reference("blob", {}, meta=ReferenceMeta("text/plain")), {"unit": "items"}, "`range` is of bytes here"),
+    ],
+)
+async def test_what_cannot_be_resolved_is_told(ref: object, range_: object, message: str) -> None:
+    output = await resolved(MemoryResults(), ref, range_)
+    assert said(output)[:2] == ("input", False)
+    assert message in said(output)[2]
+
+
+async def test_only_a_list_has_items() -> None:
+    results = MemoryResults()
+    output = await resolved(results, await stored(results, b'{"a": 1}'), [0, 1])
+    assert "`range` is of the items of a list, and the data is a mapping" in said(output)[2]
+
+
+async def test_a_loop_that_no_log_knows_is_not_available() -> None:
+    ref = Reference("relational", {"log": "x", "step_run_id": "a#1", "path": []})
+    assert said(await resolved(MemoryResults(), ref))[:2] == ("reference_not_available", True)
