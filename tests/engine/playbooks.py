@@ -176,3 +176,28 @@ workflow:
     tool: {{ kind: python, code: x }}
     set: {{ ctx.go: true }}
 """
+
+REDUCED = f"""{HEAD}
+workflow:
+  - step: sums
+    loop:
+      in: [ [1, 2], [3, 4], [5] ]
+      iterator: row
+      spec: {{ mode: parallel, max_in_flight: 3, policy: {{ reduce: {{ total: sum, names: append }} }} }}
+      loop:
+        in: "{{{{ iter.row }}}}"
+        iterator: number
+        spec: {{ mode: parallel, max_in_flight: 2, policy: {{ reduce: {{ total: sum, names: append }} }} }}
+    tool:
+      name: take
+      kind: python
+      code: x
+      input: {{ name: "n{{{{ iter.parent.index }}}}-{{{{ iter.number }}}}" }}
+      spec:
+        policy:
+          rules:
+            - {{ when: "{{{{ output.error.kind == 'busy' }}}}", then: {{ do: retry, delay: 3600 }} }}
+            - {{ when: "{{{{ output.status == 'error' }}}}", then: {{ do: fail }} }}
+            - else: {{ then: {{ do: continue }} }}
+      set: {{ ctx.total: "{{{{ iter.number }}}}", ctx.names: "{{{{ output.data.name }}}}" }}
+"""

@@ -4,23 +4,42 @@ from collections.abc import Mapping
 
 import msgspec
 
+from noetl.engine.commands import CancelExecution, Command, RequestExecution
 from noetl.engine.output import Output, Status, failed
+from noetl.engine.rerun import Cut, rerun
 from noetl.playbook.migrate import migrate
 from tests.engine import playbooks
-from tests.engine.driver import Driver, Tool
+from tests.engine.driver import MOVES_MAX, Driver, Tool
 from tests.engine.pagination import MARCH, OLDEST, V10
 from tests.engine.texts import playbook
 
 
 class Scenario(msgspec.Struct, frozen=True):
+    """After so many `moves` the command `then` is sent. With an `origin` its failed iterations run again."""
+
     text: str
     tool: Tool
     workload: Mapping[str, object] = {}
     seed: int | None = None
     playbooks: Mapping[str, str] = {}
+    moves: int = MOVES_MAX
+    then: Command | None = None
+    origin: "Scenario | None" = None
 
     def run(self) -> Driver:
-        return Driver(self.text, self.tool, self.workload, playbooks=self.playbooks, seed=self.seed).run()
+        request = self.origin.again() if self.origin is not None else None
+        driver = Driver(
+            self.text, self.tool, self.workload, playbooks=self.playbooks, seed=self.seed, request=request
+        ).run(self.moves)
+        assert self.then is None or driver.send(self.then) is None
+        driver.check()
+        return driver
+
+    def again(self) -> tuple[str, RequestExecution]:
+        driver = self.run()
+        request = rerun(driver.program, "x", driver.facts, Cut(failed_iterations=True), now=driver.now)
+        assert isinstance(request, RequestExecution)
+        return "y", request
 
 
 def answered(status: int, data: object = None) -> Output:
@@ -292,6 +311,13 @@ class Unlucky:
         return Output(data=params) if isinstance(params, dict) else Output(data={"of": name, **given})
 
 
+def broken(name: str, fields: Mapping[str, object], given: Mapping[str, object]) -> Output:
+    """One call fails, and one is asked to come again in an hour."""
+    if given["name"] == "n1-4":
+        return failed("busy", "later", retryable=True)
+    return failed("exception", "no") if given["name"] == "n1-3" else echo(name, fields, given)
+
+
 def scenarios() -> dict[str, Scenario]:
     """By the name under which the log is kept. Tools may remember, so every run asks for new ones."""
     return {
@@ -313,4 +339,9 @@ def scenarios() -> dict[str, Scenario]:
         "child": Scenario(playbooks.PARENT, echo, playbooks={"other": playbooks.CHILD}),
         "join": Scenario(playbooks.FAN, echo, seed=5),
         "doors": Scenario(playbooks.DOORS, echo),
+        "stopped": Scenario(playbooks.REDUCED, broken, seed=6),
+        "rerun": Scenario(playbooks.REDUCED, echo, seed=7, origin=Scenario(playbooks.REDUCED, broken, seed=6)),
+        "cancelled": Scenario(
+            playbooks.PARENT, echo, playbooks={"other": playbooks.CHILD}, moves=2, then=CancelExecution("enough")
+        ),
     }
