@@ -62,7 +62,7 @@ class Script:
                 if "script" in call.fields:
                     printed.rename(script[-1], call.file)
                 process = Process(stack.enter_context(self._command(call, script)), printed.take)
-            except (Refused, OSError, ValueError) as refusal:
+            except (Refused, OSError, TypeError, ValueError) as refusal:
                 return _failed(printed, Error("input", _reason(refusal)))
             printed.process = process
             return await self._ended(process, printed, call)
@@ -247,7 +247,7 @@ def _first_line(path: Path) -> str:
 
 
 def _reason(refusal: Exception) -> str:
-    return f"the script cannot be started: {refusal}" if isinstance(refusal, OSError | ValueError) else str(refusal)
+    return f"the script cannot be started: {refusal}" if not isinstance(refusal, Refused) else str(refusal)
 
 
 # ------------------------------------------------------------------------------ what it comes to
