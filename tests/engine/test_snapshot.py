@@ -58,5 +58,10 @@ def test_a_snapshot_of_another_version_is_ignored() -> None:
     assert decode_snapshot(data) is None
 
 
+@pytest.mark.parametrize("data", [b"", b"no snapshot", b'{"version":1}', b'{"version":1,"state":3}'])
+def test_a_damaged_snapshot_is_ignored(data: bytes) -> None:
+    assert decode_snapshot(data) is None
+
+
 def test_a_fresh_state_is_small() -> None:
     assert len(encode_snapshot(empty("x"))) < 600

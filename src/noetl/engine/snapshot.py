@@ -20,10 +20,15 @@ def encode_snapshot(state: State) -> bytes:
 
 
 def decode_snapshot(data: bytes) -> State | None:
-    """The state, or None for one of another version: the log is folded anew instead."""
-    sealed = _sealed.decode(data)
-    if sealed.version != STATE_VERSION:
+    """The state, or None for one of another version or a damaged one: the log is folded anew instead."""
+    try:
+        sealed = _sealed.decode(data)
+        return _unsealed(sealed.state, data) if sealed.version == STATE_VERSION else None
+    except msgspec.MsgspecError:
         return None
+
+
+def _unsealed(state: msgspec.Raw, data: bytes) -> State:
     if not has_mark(data):
-        return _state.decode(sealed.state)
-    return msgspec.convert(revive(msgspec.json.decode(sealed.state)), State, str_keys=True)
+        return _state.decode(state)
+    return msgspec.convert(revive(msgspec.json.decode(state)), State, str_keys=True)
