@@ -68,6 +68,29 @@ def test_the_source_map_says_where_steps_tasks_and_templates_stand() -> None:
     }
 
 
+def test_the_source_map_says_at_which_line_code_and_scripts_begin() -> None:
+    text = whole(
+        """
+        workflow:
+          - step: load
+            tool:
+              - name: block
+                kind: python
+                code: |
+
+                  result = 1
+              - { name: short, kind: script, script: echo }
+              - { name: file, kind: python, file: load.py }
+              - { name: other, kind: nothing, code: x }
+        """
+    )
+    places = check(text).source_map()
+    assert {path: span.line for path, span in places.items() if path.count("/") == 4} == {
+        "workflow/load/tool/block/code": 10,
+        "workflow/load/tool/short/script": 12,
+    }
+
+
 def many(count: int) -> str:
     """A playbook with `count` warnings before twice as many errors."""
     steps = "".join(f"  - {{ step: s{number} }}\n" for number in range(count))
