@@ -10,16 +10,17 @@ from functools import partial
 from typing import NamedTuple
 
 from noetl.control_plane.claims import claim_of
-from noetl.control_plane.drafting import Draft, draft, draft_end, draft_refusals
+from noetl.control_plane.deciding import Deciding
+from noetl.control_plane.drafting import Draft, draft_refusals
 from noetl.control_plane.letters import Letter, Look, Taken
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.loading import Loader, Unreadable
 from noetl.control_plane.mailboxes import Box, Mailboxes
 from noetl.control_plane.signals import Signals
-from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
+from noetl.engine.commands import CancelExecution, Rejection
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
 from noetl.engine.events import Fact
-from noetl.engine.incidents import Incident, cancel_parked, of_bug, of_missing_data, parked, refusal
+from noetl.engine.incidents import Incident, of_bug, of_missing_data, parked
 from noetl.engine.program import Program
 from noetl.engine.snapshot import encode_snapshot
 from noetl.engine.state import State
@@ -32,11 +33,10 @@ from noetl.ports import (
     Granted,
     ResultStore,
     Store,
-    Summary,
     Unavailable,
 )
 from noetl.supply.programs import Programs
-from noetl.supply.shelf import Missing, NotAtHand, Shelf
+from noetl.supply.shelf import Missing, Shelf
 
 DOUBLINGS_MAX = 6
 """How often the rest of an execution grows whose store does not answer."""
@@ -55,13 +55,13 @@ class Executions:
         limits: Limits,
     ) -> None:
         self._store = store
-        self._programs = programs
         self._results = results
         self._clock = clock
         self._signals = signals
         self._limits = limits
         self.shelf = Shelf(results, limits.shelf_bytes_max)
         self._loader = Loader(store, programs, self.shelf, clock, limits.read_max)
+        self._deciding = Deciding(store, programs, self._loader, self.shelf, clock, limits)
         self._mailboxes = Mailboxes(limits)
         self.post = self._mailboxes.post
         self.put = self._mailboxes.put
@@ -134,26 +134,14 @@ class Executions:
         return of_bug(box.execution_id, f"{type(bug).__name__}: {bug}", doing, self._clock.now())
 
     async def _made(self, box: Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft | None:
-        admitted = await self._admitted(box, letters)
+        admitted = await self._deciding.admitted(box, letters)
         try:
-            return await self._decided(box, admitted, looks)
+            return await self._deciding.drafted(box, admitted, max((look.head for look in looks), default=0))
         except Missing as gone:
             incident = of_missing_data(box.execution_id, str(gone), self._clock.now())
         except Unreadable as trouble:
             incident = trouble.incident
         return await self._unreadable(box, admitted, looks, incident)
-
-    async def _admitted(self, box: Box, letters: Sequence[Letter]) -> list[Letter]:
-        """A parked execution takes nothing but a cancel. It is always cold, so that this is asked anew."""
-        incident = await self._store.parking(box.execution_id) if box.loaded is None else None
-        kept: list[Letter] = []
-        for letter in letters:
-            refused = refusal(incident, letter.command) if letter.command is not None else None
-            if refused is None:
-                kept.append(letter)
-            else:
-                letter.resolve(refused)
-        return kept
 
     async def _unreadable(
         self, box: Box, letters: Sequence[Letter], looks: Sequence[Look], incident: Incident
@@ -169,51 +157,10 @@ class Executions:
         if not cancels or summary is None:
             await self._park(box, [*letters, *looks], incident)
             return None
-        made = await self._cancelled(cancels[0], summary)
+        made = await self._deciding.cancelled(cancels[0], summary)
         box.letters.extendleft(reversed(cancels[1:]))
         await self._park(box, [*(letter for letter in letters if letter not in cancels), *looks], incident)
         return made
-
-    async def _cancelled(self, letter: Letter, summary: Summary) -> Draft:
-        assert isinstance(letter.command, CancelExecution)
-        facts = [fact async for fact in self._loader.readable(summary.execution_id)]
-        ended = cancel_parked(summary.execution_id, facts, letter.command.reason)
-        if isinstance(ended, Rejection):
-            return draft_refusals([letter], summary)
-        return draft_end(letter, summary, *ended, self._clock.now())
-
-    async def _decided(self, box: Box, letters: Sequence[Letter], looks: Sequence[Look]) -> Draft:
-        head = max((look.head for look in looks), default=0)
-        with self.shelf.working() as work:
-            for _ in range(self._limits.tries_max):
-                state, program = await self._state(box, letters, head)
-                try:
-                    return draft(program, state, letters, self._clock, self.shelf, box.started_at)
-                except NotAtHand as missing:
-                    box.loaded = None
-                    await work.bring(missing.reference)
-        raise Unavailable("a decision asks for ever more stored data")
-
-    async def _state(self, box: Box, letters: Sequence[Letter], head: int) -> tuple[State, Program | None]:
-        if box.loaded is None:
-            found = await self._loader.load(box.execution_id)
-            summary = await self._store.summary(box.execution_id)
-            box.started_at = summary.started_at if summary is not None else None
-            box.snapshot_seq = found.snapshot
-            box.loaded = found.state, found.program
-        state, program = box.loaded
-        if state.seq < head:
-            program = await self._loader.catch_up(state, program)
-        if state.seq == 0:
-            program = await self._requested(letters)
-        box.loaded = state, program
-        return box.loaded
-
-    async def _requested(self, letters: Sequence[Letter]) -> Program | None:
-        for letter in letters:
-            if isinstance(letter.command, RequestExecution):
-                return await self._programs.get(letter.command.digest)
-        return None
 
     async def _commit(self, prepared: Sequence["_Prepared"]) -> None:
         """Whoever only looks needs no commit. A bug in the store is met again by the one whose append has it."""

@@ -7,7 +7,7 @@ import msgspec
 from noetl.engine.program import Program, ReadyTask
 from noetl.engine.secrets import entries_read, texts_of
 from noetl.playbook.model import KeychainEntry
-from noetl.ports import Credentials, Unavailable
+from noetl.ports import Credentials
 
 
 class Secrets(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class Keychain:
         self._credentials = credentials
 
     async def secrets(self, program: Program, task: ReadyTask, workload: Mapping[str, object]) -> Secrets:
-        """What the templates of a task read, and what its `auth` names where that is written plainly."""
+        """What the templates of a task read."""
         names = entries_read(task.task)
         if not names:
             return NONE
@@ -35,13 +35,3 @@ class Keychain:
     async def value(self, program: Program, name: str, workload: Mapping[str, object]) -> object:
         entry = next((each for each in program.playbook.keychain if each.name == name), None)
         return await self._credentials.value(entry or KeychainEntry(name, "credential"), workload)
-
-
-class NoKeychain:
-    """Credentials of a runtime that has none."""
-
-    async def missing(self, entries: object, workload: object) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    async def value(self, entry: KeychainEntry, workload: object) -> object:  # noqa: ARG002
-        raise Unavailable(f"there is no keychain entry {entry.name!r}")
