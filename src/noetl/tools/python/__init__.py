@@ -94,10 +94,9 @@ class Python:
         except asyncio.CancelledError:
             await child.end()
             raise
-        if answer.is_spent:
-            await child.end()
-        else:
-            self._pool.give(child)
+        spare = child if answer.is_spent else self._pool.give(child)
+        if spare is not None:
+            await spare.end()
         return _output(answer, code.file)
 
     async def close(self) -> None:

@@ -140,15 +140,12 @@ class Pool:
                     return found
         return Child(home, self._environment)
 
-    def give(self, child: Child) -> None:
-        if not child.is_alive:
-            return
-        if child.runs >= self._runs_max:
-            child.kill()
-            return
+    def give(self, child: Child) -> Child | None:
+        """Takes a child back. The answer is one that is to be ended: this one, or the one unused for longest."""
+        if not child.is_alive or child.runs >= self._runs_max:
+            return child
         self._idle.append(child)
-        if len(self._idle) > self._idle_max:
-            self._idle.pop(0).kill()
+        return self._idle.pop(0) if len(self._idle) > self._idle_max else None
 
     async def close(self) -> None:
         idle, self._idle = self._idle, []
