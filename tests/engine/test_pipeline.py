@@ -2,7 +2,10 @@
 
 import pytest
 
+from noetl.engine import events as e
+from noetl.engine.cursor import apply
 from noetl.engine.output import Output, Status
+from noetl.engine.pipeline import kind_of
 from tests.engine.driver import Driver, fails
 from tests.engine.logs import only
 from tests.engine.texts import Answers, pipeline, run
@@ -425,3 +428,21 @@ def test_rules_before_a_task_are_asked_once_a_visit() -> None:
     driver = run(pipeline(COUNTS), a=[fails(), fails(), Output(data=7)])
     assert driver.state.ctx == {"entries": 1}
     assert driver.data == 7
+
+
+def test_a_fact_that_ends_a_task_is_known_by_the_kind_of_that_task() -> None:
+    text = pipeline(
+        "- { name: call, kind: workbook, task: twice }",
+        head="workbook: { twice: { tool: [ { name: inner, kind: python, code: x } ] } }",
+    )
+    driver = Driver(text)
+    kinds = []
+    while "s#1" in driver.state.runs:
+        cursor, seen = driver.state.runs["s#1"].cursor, len(driver.events)
+        assert cursor is not None
+        driver.move(driver.state.runs["s#1"])
+        for fact in driver.facts[seen:]:
+            if isinstance(fact, e.TaskStarted | e.TaskDone):
+                kinds.append((fact.task, kind_of(driver.program, "s", cursor, fact)))
+                cursor = apply(cursor, fact, driver.playbook.dialect, kinds[-1][1])
+    assert kinds == [("call", ""), ("inner", ""), ("inner", "python"), ("call", "workbook")]

@@ -129,3 +129,9 @@ def test_code_is_never_a_template() -> None:
     answers = Answers()
     Driver(pipeline('- { name: a, kind: python, code: "x = {{ 1 + }}", input: { y: "{{ 1 + 1 }}" } }'), answers).run()
     assert answers.calls == [("a", {"code": "x = {{ 1 + }}"}, {"y": 2})]
+
+
+def test_a_program_knows_which_outputs_are_stored_whatever_their_size() -> None:
+    read = Driver(pipeline('- { name: a, kind: python, code: x, set: { ctx.a_ref: "{{ output.ref }}" } }')).program
+    assert read.kept.tasks == {("workflow/s", "a")}
+    assert not Driver(pipeline("- { name: a, kind: python, code: x }")).program.kept.tasks

@@ -51,6 +51,12 @@ def test_basic_authentication_is_masked_whole() -> None:
     assert hidden(header, {"username": "joe", "password": "s3cret"}) == f"Basic {MASK}"
 
 
+def test_every_text_of_an_entry_is_a_secret() -> None:
+    found = set(texts_of({"token": "abcdefgh", "inner": {"key": "ijklmnop"}, "port": 5432}))
+    assert {"abcdefgh", "ijklmnop"} <= found
+    assert not any(":" in text for text in found)
+
+
 def test_what_is_neither_text_nor_mapping_holds_no_secret() -> None:
     assert list(texts_of(None)) == []
 
