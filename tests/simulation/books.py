@@ -11,7 +11,7 @@ import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.codec import StoredEvent, UnknownEvent, decode, unseal
-from noetl.engine.effects import StartChild
+from noetl.engine.effects import CancelChild, StartChild
 from noetl.engine.evolve import evolve
 from noetl.engine.incidents import Rows, stranded
 from noetl.engine.program import Program
@@ -72,14 +72,13 @@ class Book:
 class Books:
     """`time` is the simulation's own. `families` counts the facts of a root and all that it started."""
 
-    def __init__(
-        self, programs: Callable[[str], Program], blobs: Blobs, note: Note, time: Callable[[], float]
-    ) -> None:
+    def __init__(self, programs: Callable[[str], Program], blobs: Blobs, note: Note, time: Callable[[], float]) -> None:
         self._programs = programs
         self._blobs = blobs
         self._note = note
         self._time = time
         self._children: dict[tuple[str, str, e.Path, str], str] = {}
+        self._dismissed: set[str] = set()
         self._blobs_read = 0
         self.leases = LeaseBook(note)
         self.books: dict[str, Book] = {}
@@ -98,6 +97,7 @@ class Books:
             self._check_summary(append, book)
         for incident in stranded(book.program, book.state, rows, now):
             self._note(f"{incident.where} has no reason to be alive: {incident.message}")
+        self._check_waits(append, rows)
         self._check_children(append, book)
 
     def serve(self, server: str, state: State) -> None:
@@ -123,16 +123,32 @@ class Books:
         found, state = append.summary, book.state
         assert found is not None
         if (found.status, found.head, found.digest) != (state.status, state.seq, state.digest):
-            self._note(f"the summary of {state.execution_id} says {found.status} at {found.head}, the log {state.status}")
+            self._note(
+                f"the summary of {state.execution_id} says {found.status} at {found.head}, the log {state.status}"
+            )
+
+    def _check_waits(self, append: Append, rows: Rows) -> None:
+        """Who waits for a time or a child holds no worker."""
+        for progress in append.progress:
+            work = rows.work.get(progress.row)
+            held = {index for lease in work.leases for index in lease.running} if work is not None else set()
+            if both := held.intersection(progress.parked):
+                self._note(f"{sorted(both)} of {progress.row} wait and hold a worker")
 
     def _check_children(self, append: Append, book: Book) -> None:
-        """Each call starts one child, however often it is told to."""
+        """Each call starts one child, however often it is told to; and with its caller it ends."""
         for effect in append.effects:
+            if isinstance(effect, CancelChild):
+                self._dismissed.add(effect.execution_id)
             if isinstance(effect, StartChild):
                 parent = effect.parent
                 place = (parent.execution_id, parent.step_run_id, parent.path, parent.task_run_id)
                 if self._children.setdefault(place, effect.execution_id) != effect.execution_id:
                     self._note(f"{place} was to start two children")
+        if book.state.has_ended:
+            for place, child in self._children.items():
+                if place[0] == append.execution_id and child not in self._dismissed and not self._is_ended(child):
+                    self._note(f"{child} goes on without {append.execution_id}, which started it")
         parent_ = book.parent
         if parent_ is None or append.head > 0:
             return
@@ -140,6 +156,10 @@ class Books:
         name = append.execution_id
         if self._children.get(place) != name:
             self._note(f"{name} began as a child of {place}, which started {self._children.get(place)}")
+
+    def _is_ended(self, name: str) -> bool:
+        book = self.books.get(name)
+        return book is not None and book.state.has_ended
 
     def _append(self, append: Append) -> None:
         name = append.execution_id

@@ -17,6 +17,7 @@ from tests.simulation.loop import SimulatedLoop
 from tests.simulation.settings import Setting
 
 QUICK_S, SLOW_S, LONG_S = 0.05, 1.0, 25.0
+SLOW_SHARE = 0.2
 HARMLESS = ("noop", "resolve")
 KILLS_SHARE = 0.06
 ENTITY = re.compile(r"(?P<run>[^\[\]]*?#\d+)(?:\[(?P<path>[\d,]+)\])?\.")
@@ -103,7 +104,8 @@ class Ledger:
     def _duration_s(self, name: str) -> float:
         chance = Random(f"{self._given.seed}/{name}/{self.runs[name]}")
         drawn = chance.random()
-        top = QUICK_S if drawn < 0.75 else SLOW_S if drawn < 0.95 else LONG_S
+        long = self._given.long_share
+        top = LONG_S if drawn < long else SLOW_S if drawn < long + SLOW_SHARE else QUICK_S
         return round(chance.random() * top, 6)
 
     # ------------------------------------------------------------------------------ what no run may show

@@ -15,7 +15,7 @@ from tests.generators.playbooks import playbook
 from tests.generators.settings import Features
 from tests.generators.writer import to_yaml
 
-WRITTEN_SHARE = 0.3
+WRITTEN_SHARE = 0.4
 BULKY_SHARE = 0.2
 
 HEAD = """\

@@ -12,7 +12,7 @@ from tests.simulation.plays import Play, play
 FAULTS_S = 90.0
 """Faults happen until then."""
 
-CALM_SHARE = 0.1
+CALM_SHARE = 0.12
 SERVER = ServerLimits(poll_s=4.0, sweep_s=3.0, inspect_s=20.0, snapshot_every=25, letters_max=20, warm_max=3)
 WORKER = WorkerLimits(slots=4, prefetch=2, lease_s=12.0, renew_s=3.0, margin_s=2.0, poll_s=8.0, patience_s=2.0)
 TIGHT_SERVER = msgspec.structs.replace(SERVER, waiting_max=2, letters_max=2, group_max=2, warm_max=1, read_max=2)
@@ -41,6 +41,9 @@ class Setting(msgspec.Struct, frozen=True):
     store_jumps: bool = False
     has_killers: bool = False
     departures: float = 0.0
+    long_share: float = 0.05
+    """How many tools outlive their first lease, or some more."""
+
     linger_s: float = 0.0
     """How long everyone goes on after the last execution has ended."""
 
@@ -52,7 +55,10 @@ class Setting(msgspec.Struct, frozen=True):
 
 def setting(seed: int) -> Setting:
     chance = Random(f"{seed}/setting")
-    happens = lambda share: chance.random() < share  # noqa: E731
+
+    def happens(share: float) -> bool:
+        return chance.random() < share
+
     is_calm = happens(CALM_SHARE)
     return Setting(
         seed,
@@ -66,6 +72,7 @@ def setting(seed: int) -> Setting:
         happens(0.2),
         not is_calm and happens(0.2),
         chance.random() * 8 if not is_calm and happens(0.25) else 0.0,
+        0.3 if is_calm or happens(0.25) else 0.05,
         40.0 if happens(0.1) else 0.0,
     )
 

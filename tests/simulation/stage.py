@@ -80,7 +80,6 @@ class JudgedStore(MemoryStore):
         due = (timer.due_at - self._time.now() for timer in self._agenda.timers_of(execution_id))
         return min(due, default=float("-inf"))
 
-
     def lease_left_s(self, execution_id: str) -> float:
         """For how long the longest lease on the work of an execution runs on."""
         works = self._work.rows(execution_id).values()

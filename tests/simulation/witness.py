@@ -65,12 +65,12 @@ def _is_recorded(monitor: Monitor, fact: Reported) -> bool:
 
 def watch(server: str, plane: Plane, books: Books) -> None:
     """Shows the judge every state that a server holds for committed, at each of its commits."""
-    executions = plane._executions  # noqa: SLF001 - there is no other door to what a server holds in memory
-    appended = executions._appended  # noqa: SLF001
+    executions = plane._executions
+    appended = executions._appended
 
-    async def seen(box, made, looks, answer):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+    async def seen(box, made, looks, answer):  # type: ignore[no-untyped-def]
         if box.loaded is not None:
             books.serve(server, box.loaded[0])
         await appended(box, made, looks, answer)
 
-    executions._appended = seen  # type: ignore[method-assign] # noqa: SLF001
+    executions._appended = seen  # type: ignore[method-assign]

@@ -1,7 +1,9 @@
 """Several servers and workers, their store and clients, under faults that a seed decides; and the verdict."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import TypeVar, cast
 
@@ -138,7 +140,9 @@ class World:
         tool = SimulatedTool(self.ledger)
         results = results_at(network, "store", timeout_s=TIMEOUT_S)
         credentials = credentials_at(network, "store", timeout_s=TIMEOUT_S)
-        equipment = Equipment(dict.fromkeys((kind.name for kind in KINDS), tool), results, credentials, self._system(name))
+        equipment = Equipment(
+            dict.fromkeys((kind.name for kind in KINDS), tool), results, credentials, self._system(name)
+        )
         control = control_plane_at(network, self.servers, timeout_s=TIMEOUT_S)
         life = f"{name}.{self.loop.current.life}"
         worker = Worker(life, control, equipment, self.given.worker, self.playbooks.pools)
@@ -149,7 +153,7 @@ class World:
     def _teach(self, being: Plane | Worker) -> None:
         """Mostly they know the playbooks already: to make them ready again in every life takes a third of the time."""
         if self.given.seed % 4:
-            being._programs._known.update(self.playbooks.programs)  # noqa: SLF001
+            being._programs._known.update(self.playbooks.programs)
 
     async def _live(self, name: str, being: Plane | Worker) -> None:
         self._alive[name] = being
@@ -201,7 +205,7 @@ class World:
     # -------------------------------------------------------------------------- the run
 
     def run(self) -> "World":
-        with self.loop:
+        with self.loop, _told_of_bugs(self.loop):
             try:
                 self.loop.run(self._play())
             except (Idle, TooLong) as broken:
@@ -263,7 +267,7 @@ class World:
         return {name: book for name, book in self.books.books.items() if book.ended_at is None}
 
     def _has_reason_to_wait(self, name: str) -> bool:
-        """Faults, a time that is not come, a lease that runs on since the store's clock jumped back, or a child that lives."""
+        """Faults, a time to come, a lease that runs on since the store's clock jumped back, or a child that lives."""
         if not self.faults.is_over or self.store.next_due_s(name) > 0:
             return True
         if self.store.lease_left_s(name) > 2 * self.given.worker.lease_s:
@@ -291,6 +295,29 @@ class World:
 
     def story(self) -> str:
         return "\n".join([self.given.play.text, *self.loop.trace, self.log()])
+
+
+@contextmanager
+def _told_of_bugs(loop: SimulatedLoop) -> Iterator[None]:
+    """What shells only write to their log is a bug of theirs."""
+    log = logging.getLogger("noetl")
+    handler = _Teller(loop)
+    propagates, log.propagate = log.propagate, False
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.propagate = propagates
+
+
+class _Teller(logging.Handler):
+    def __init__(self, loop: SimulatedLoop) -> None:
+        super().__init__(logging.ERROR)
+        self._loop = loop
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._loop.fail(record.getMessage(), record.exc_info[1] if record.exc_info else None)
 
 
 class _System:
@@ -321,5 +348,3 @@ async def _insisted(ask: Callable[[], Awaitable[T]]) -> T:
             return await ask()
         except Unavailable:
             await asyncio.sleep(1.0)
-
-

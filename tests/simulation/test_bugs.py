@@ -1,0 +1,25 @@
+"""The simulator is itself tested: every bug that is planted is found within the number of seeds that it states."""
+
+import pytest
+
+from tests.simulation.bugs import BUGS, Bug
+from tests.simulation.settings import setting
+from tests.simulation.world import World
+
+
+@pytest.mark.parametrize("bug", BUGS, ids=[bug.name for bug in BUGS])
+def test_a_planted_bug_is_found_within_its_seeds(bug: Bug) -> None:
+    for seed in range(bug.seeds):
+        with bug.planted():
+            world = World(setting(seed)).run()
+        if world.failures:
+            return
+    pytest.fail(f"{bug.name} ({bug.what}) is not found within {bug.seeds} seeds")
+
+
+def test_what_was_planted_is_taken_out_again() -> None:
+    before = [World(setting(seed)).run().loop.trace[-1] for seed in range(3)]
+    for bug in BUGS:
+        with bug.planted():
+            pass
+    assert [World(setting(seed)).run().loop.trace[-1] for seed in range(3)] == before
