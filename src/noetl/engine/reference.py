@@ -127,6 +127,11 @@ def has_mark(data: bytes) -> bool:
     return _FIRST in data and _SIGN in data  # a byte given as a number is found ten times faster
 
 
+def may_refer(value: object) -> bool:
+    """Whether a value or a record holds a reference, or something like one. Far cheaper than to look for it."""
+    return has_mark(_encoder.encode(value))
+
+
 def revive(data: object) -> object:
     """Decoded JSON with marked mappings turned back into references, and escaped keys into what they were."""
     if isinstance(data, dict):

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from noetl.engine.reference import External, Reference, decode_value
+from noetl.engine.reference import External, Reference, decode_value, may_refer
 from noetl.engine.size import hydrate, stored_in
 from noetl.ports import ResultStore, Unavailable
 
@@ -89,6 +89,8 @@ class Shelf:
 
     async def hydrated(self, value: object) -> object:
         """A value or a record with all that is stored elsewhere put back."""
+        if not may_refer(value):
+            return value
         with self.working() as work:
             for reference in stored_in(value):
                 await work.bring(reference)
