@@ -238,8 +238,6 @@ def test_a_run_that_was_killed_is_told_of_and_can_be_resumed(project: Path) -> N
     process = started(project)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=TIMEOUT_S)
-    (project / "waits.yaml").write_text(
-        HELLO.replace("name: sample, path: sample", "name: sample, path: sample"), "utf-8"
-    )
+    (project / "waits.yaml").write_text(HELLO, "utf-8")
     again = noetl("run", "waits.yaml", folder=project)
     assert "was interrupted: noetl run --resume" in again.stderr
