@@ -273,7 +273,7 @@ async def test_a_server_s_worker_reaches_no_private_address_however_it_is_writte
     async with client(SERVED) as http, site({"/": fine}) as server:
         output = await http.get(server.url.replace("127.0.0.1", host))
     assert server.seen == []
-    assert said(output)[:2] == ("connect", False)
+    assert said(output)[:2] == ("address_refused", False)
     assert "is a loopback or private address, which this worker may not reach" in said(output)[2]
 
 
@@ -288,7 +288,7 @@ async def test_an_address_written_as_one_number_is_no_address() -> None:
 async def test_metadata_is_refused_in_any_run_and_after_any_redirect(address: str) -> None:
     async with client() as http, site({"/": to(f"http://{address}/latest/meta-data")}) as server:
         output = await http.get(server.url)
-    assert said(output)[:2] == ("connect", False)
+    assert said(output)[:2] == ("address_refused", False)
     assert "is a link-local or cloud-metadata address, which is always refused" in said(output)[2]
 
 

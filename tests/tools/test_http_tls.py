@@ -38,7 +38,7 @@ async def fine(_: web.Request) -> web.Response:
 async def test_an_unknown_certificate_is_refused_and_the_message_says_what_to_do(certificate: Path) -> None:
     async with client() as http, site({"/": fine}, context=served_with(certificate)) as server:
         output = await http.get(server.url)
-    assert said(output)[:2] == ("connect", False)
+    assert said(output)[:2] == ("certificate", False)
     assert "the server's certificate is not trusted" in said(output)[2]
     assert "`spec.ca_file`" in said(output)[2]
     assert server.seen == []
@@ -52,13 +52,13 @@ async def test_a_certificate_is_trusted_by_a_file_or_by_not_looking(certificate:
         refused = await http.get(server.url)
     assert [output.status for output in outputs] == [Status.OK, Status.OK]
     assert len(server.peers) == 1
-    assert said(refused)[0] == "connect"
+    assert said(refused)[0] == "certificate"
 
 
 async def test_a_name_that_the_certificate_does_not_have_is_refused(certificate: Path) -> None:
     async with client() as http, site({"/": fine}, context=served_with(certificate)) as server:
         output = await http.get(server.url.replace("127.0.0.1", "localhost"), spec={"ca_file": str(certificate)})
-    assert said(output)[:2] == ("connect", False)
+    assert said(output)[:2] == ("certificate", False)
 
 
 async def test_what_is_not_tls_is_a_connect_error() -> None:

@@ -78,8 +78,8 @@ _HTTP = Kind(
         Field("body", Value(), "The body as text or bytes, sent as it is."),
         Field(
             "response",
-            Choice(("auto", "json", "text", "bytes")),
-            "How to read the answer; by content type when left out.",
+            Choice(("auto", "json", "text", "bytes", "stored")),
+            "How to read the answer; by content type when left out. `stored` keeps it as it comes, for `output.ref`.",
         ),
     ),
     knobs=_by_name(
@@ -91,6 +91,7 @@ _HTTP = Kind(
         Field("follow_redirects", Flag(), "Whether redirects are followed; they are when left out."),
         Field("redirects_max", Number(integer=True), "The most redirects to follow."),
         Field("verify_tls", Flag(), "Whether the server's certificate is checked; it is when left out."),
+        Field("ca_file", Text(), "A file with certificates to trust instead of the system's."),
         Field("response_bytes_max", Number(integer=True, minimum=1), "The largest answer to accept, in bytes."),
     ),
 )
@@ -187,7 +188,7 @@ _RESOLVE = Kind(
     "The data behind a reference.",
     _by_name(
         Field("ref", Value(), "The reference.", required=True),
-        Field("range", Value(), "Which items of a list to fetch."),
+        Field("range", Value(), "What to fetch of it: `[start, stop]`, items of a list or bytes of anything else."),
     ),
 )
 

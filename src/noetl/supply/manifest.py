@@ -42,20 +42,22 @@ def place_of(reference: Reference) -> Place:
 class Manifests:
     """Reads from a log, page by page, keeping only what is asked for."""
 
-    def __init__(self, log: EventLog, shelf: Shelf) -> None:
+    def __init__(self, log: EventLog, shelf: Shelf, bytes_max: int = READ_BYTES_MAX) -> None:
         self._log = log
         self._shelf = shelf
+        self._bytes_max = bytes_max
 
     async def items(self, place: Place, start: int = 0, stop: int | None = None) -> list[object]:
         """The data of iterations `start` up to `stop` in index order, null for those that failed or never ran."""
-        return await _Reading(self._log, self._shelf).items(place, start, stop, 0)
+        return await _Reading(self._log, self._shelf, self._bytes_max).items(place, start, stop, 0)
 
 
 class _Reading:
-    def __init__(self, log: EventLog, shelf: Shelf) -> None:
+    def __init__(self, log: EventLog, shelf: Shelf, bytes_max: int) -> None:
         self._log = log
         self._shelf = shelf
-        self._left = READ_BYTES_MAX
+        self._bytes_max = bytes_max
+        self._left = bytes_max
 
     async def items(self, place: Place, start: int, stop: int | None, depth: int) -> list[object]:
         found: list[object] | None = None
@@ -122,7 +124,7 @@ class _Reading:
     def _spend(self, size: int) -> None:
         self._left -= size
         if self._left < 0:
-            raise ManifestTooLarge(f"more than {READ_BYTES_MAX} bytes at once; ask for parts of it with `range`")
+            raise ManifestTooLarge(f"more than {self._bytes_max} bytes at once; ask for parts of it with `range`")
 
 
 def _is_of(fact: e.Fact, place: Place) -> bool:

@@ -22,9 +22,9 @@ def failure_of(error: Exception, request: Request, knobs: Knobs) -> Output:
         case aiohttp.ClientConnectorCertificateError():
             why = f"the server's certificate is not trusted: {error.certificate_error}"
             hint = "name its authority with `spec.ca_file`, or switch the check off with `spec.verify_tls: false`"
-            return failed("connect", f"{what}: {why}; {hint}")
+            return failed("certificate", f"{what}: {why}; {hint}")
         case aiohttp.ClientConnectorError(os_error=OSError(errno=errno.EACCES)):
-            return failed("connect", f"{what}: {error.os_error.strerror}")
+            return failed("address_refused", f"{what}: {error.os_error.strerror}")
         case aiohttp.InvalidURL() | BadInput():
             return failed("input", f"{what}: {error}")
         case TooManyRedirects():
