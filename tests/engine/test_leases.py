@@ -213,6 +213,7 @@ def test_a_lease_whose_only_slot_is_parked_gives_the_rest_back() -> None:
     parked = leases.park(started(work, 1, 0), 1, 0)
     assert parked is not None
     assert (parked.leases, parked.returned, parked.free_slots) == ((), ((1, 3),), 1)
+    assert parked.deliveries == {}
 
 
 def test_where_one_runs_at_a_time_the_next_is_not_handed_out_before_it_has_ended() -> None:

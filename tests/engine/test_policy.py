@@ -23,6 +23,10 @@ def test_the_delay_before_each_run_follows_the_backoff(backoff: Backoff, delays:
     assert [delay_s(retry(backoff), 2.0, attempt, 0.0) for attempt in range(1, 5)] == delays
 
 
+def test_a_delay_may_be_short_or_none() -> None:
+    assert [delay_s(retry(), base, 1, 0.0) for base in (0.25, 0.0)] == [0.25, 0.0]
+
+
 def test_no_delay_is_longer_than_max_delay_jitter_included() -> None:
     then = retry(Backoff.EXPONENTIAL, max_delay=10, jitter=5)
     assert [delay_s(then, 2.0, attempt, 0.5) for attempt in range(1, 5)] == [4.5, 6.5, 10, 10]

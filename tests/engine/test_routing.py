@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.engine import events as e
-from noetl.engine.output import Output
+from noetl.engine.output import Output, failed
 from noetl.engine.reference import External, Reference, ReferenceMeta
 from tests.engine.driver import Driver, fails
 from tests.engine.logs import only
@@ -128,6 +128,17 @@ def test_the_sets_of_several_arcs_apply_in_order_and_see_one_another() -> None:
     last = '{ step: c, set: { ctx.x: "{{ ctx.x + step.s }}" } }'
     arcs = f"{{ step: b, set: {{ ctx.x: 1 }} }}, {{ step: c, set: {{ step.s: 1 }} }}, {last}"
     assert run(routed(arcs, "inclusive")).state.ctx == {"x": 2}
+
+
+def test_the_set_of_an_arc_that_is_not_taken_does_not_apply() -> None:
+    arcs = "{ step: b, when: '{{ 1 > 2 }}', set: { ctx.x: 1 } }, { step: c }, { step: b, set: { ctx.y: 1 } }"
+    assert run(routed(arcs)).state.ctx == {}
+
+
+def test_a_failure_that_no_arc_takes_keeps_the_details_of_its_error() -> None:
+    driver = run(routed("{ step: b }"), t=failed("sql", "refused", details={"sqlstate": "23505"}))
+    assert driver.state.error is not None
+    assert driver.state.error.details == {"sqlstate": "23505", "step_run_id": "a#1"}
 
 
 def test_the_set_of_a_step_does_not_apply_after_a_failure_but_that_of_its_arc_does() -> None:

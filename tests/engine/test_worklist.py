@@ -42,6 +42,12 @@ def test_all_work_inside_a_local_loop_stays_with_the_worker_that_holds_some(
     assert may_claim(rows, row, worker, ()) is may
 
 
+def test_workers_share_a_loop_that_may_be_spread() -> None:
+    rows: dict[Row, Work] = {("s#1", (0,)): held(leases.offered(9, 5), "w"), ("s#1", (1,)): leases.offered(9, 5)}
+    assert may_claim(rows, ("s#1", (0,)), "v", ())
+    assert may_claim(rows, ("s#1", (1,)), "v", ())
+
+
 # ------------------------------------------------------------------------------ reports
 
 ROW: Row = ("s#1", ())
@@ -76,8 +82,9 @@ def test_a_report_moves_its_lease_on() -> None:
         (Progress(ROW, 1, begun=(0,), ended=(1,)), 1.0),
         (Progress(ROW, 1, begun=(0,), ended=(0, 0)), 1.0),
         (Progress(ROW, 1, begun=(0,), parked=(1,)), 1.0),
+        (Progress(ROW, 1, begun=(4,), ended=(4,), parked=(0,)), 1.0),
     ],
-    ids=["expired", "epoch", "row", "not its own", "too many", "not begun", "twice", "not begun, waits"],
+    ids=["expired", "epoch", "row", "not its own", "too many", "not begun", "twice", "not begun, waits", "all wrong"],
 )
 def test_what_is_said_without_a_right_to_it_changes_nothing(progress: Progress, now: float) -> None:
     rows = leased()
@@ -94,17 +101,17 @@ def test_work_is_offered_as_a_pipeline_or_as_a_loop() -> None:
     assert carry_out(rows, OfferWork("s#1", pool="gpu")) == ()
     assert carry_out(rows, OfferWork("t#1", (2,), 10, 3, local=())) == ()
     assert carry_out(rows, OfferWork("u#1", (), 10, 3, (4, 5))) == ()
-    assert (rows["s#1", ()].count, rows["s#1", ()].pool) == (1, "gpu")
+    assert (rows["s#1", ()].count, rows["s#1", ()].slots, rows["s#1", ()].pool) == (1, 1, "gpu")
     assert (rows["t#1", (2,)].count, rows["t#1", (2,)].slots, rows["t#1", (2,)].local) == (10, 3, ())
     assert (rows["u#1", ()].next, rows["u#1", ()].returned) == (10, ((4, 6),))
 
 
-@pytest.mark.parametrize(("path", "index"), [((), 0), ((1,), 1)])
-def test_what_waited_goes_out_again(path: Path, index: int) -> None:
-    rows = {ROW: Work(5, 2, 5, parked=frozenset({index}))}
+@pytest.mark.parametrize(("around", "path", "index"), [((), (), 0), ((), (1,), 1), ((3,), (3, 1), 1)])
+def test_what_waited_goes_out_again(around: Path, path: Path, index: int) -> None:
+    rows: dict[Row, Work] = {("s#1", around): Work(5, 2, 5, parked=frozenset({index}))}
     carry_out(rows, OfferWork("s#1", path))
-    assert rows[ROW].parked == frozenset()
-    assert rows[ROW].returned == ((index, index + 1),)
+    assert rows["s#1", around].parked == frozenset()
+    assert rows["s#1", around].returned == ((index, index + 1),)
 
 
 def test_a_step_run_that_ends_takes_all_its_work_with_it_and_tells_who_held_it() -> None:
@@ -125,6 +132,12 @@ def test_an_iteration_that_the_server_ends_goes_out_no_more_nor_does_what_is_ins
     assert rows["s#1", ()].returned == ((2, 3),)
     assert rows["s#1", ()].parked == frozenset()
     assert list(rows) == [("s#1", ()), ("s#1", (2,))]
+
+
+def test_an_iteration_of_an_inner_loop_that_the_server_ends_goes_out_no_more() -> None:
+    rows: dict[Row, Work] = {("s#1", (2,)): Work(5, 5, 5, returned=((1, 3),))}
+    assert carry_out(rows, EndWork("s#1", (2, 1))) == ()
+    assert rows["s#1", (2,)].returned == ((2, 3),)
 
 
 def test_a_loop_that_stops_revokes_leases_under_which_nothing_has_begun() -> None:
