@@ -81,6 +81,8 @@ WRONG: list[tuple[str, Callable[[], Reported]]] = [
     ("a later attempt", lambda: started(1, "a", 2)),
     ("a later run", lambda: started(2)),
     ("an end without a start", lambda: done(1)),
+    ("an end of a run that is none", lambda: done(1, 0, "a", 0)),
+    ("an end of another task that did not run", lambda: msgspec.structs.replace(done(1, 1, "b", 0), ran=False)),
     ("the end of the step", lambda: e.StepDone("s#1", Output())),
     ("the end of an iteration", lambda: e.IterationDone("s#1", (0,), Output())),
     ("an iteration", lambda: e.IterationStarted("s#1", (0,))),
@@ -139,12 +141,15 @@ def test_a_step_that_failed_cannot_be_reported_as_done_nor_the_other_way() -> No
 def test_nothing_follows_the_end_of_a_step_in_a_report() -> None:
     driver = begun(pipeline(TWO), started())
     assert refused(driver, done(None), e.StepDone("s#1", Output()), e.StepStarted("s#1"))
+    assert refused(driver, done(None), e.StepDone("s#1", Output()), e.StepDone("s#1", Output()))
 
 
 def test_one_wrong_fact_refuses_the_whole_report() -> None:
     driver = begun(pipeline(TWO))
     assert refused(driver, started(), done(1), started(7, "b"))
+    assert refused(driver, started(), e.StepDone("s#1", Output()))
     assert not refused(driver, started(), done(1), started(1, "b"))
+    assert refused(Driver(pipeline(TWO)), started(), e.StepStarted("s#1"))
 
 
 def test_two_workers_may_begin_a_loop_at_once() -> None:
@@ -175,15 +180,27 @@ def test_iterations_of_a_parallel_loop_start_in_any_order_but_never_twice_nor_to
     assert refused(driver, e.IterationStarted("s#1", (0, 0)))
     assert refused(driver, e.IterationStarted("s#1", (0,)), e.IterationStarted("s#1", (1,)))
     assert refused(driver, e.IterationStarted("s#1", (0,)), e.IterationStarted("s#1", (0,)))
+    assert refused(driver, e.IterationStarted("s#1", (0,)), e.IterationDone("s#1", (1,), Output()))
+    assert refused(driver, e.IterationStarted("s#1", ()))
     assert not refused(driver, *iteration(0), *iteration(1))
     assert refused(driver, e.IterationStarted("s#1", (0,)))
     assert refused(driver, e.IterationDone("s#1", (0,), Output()))
     assert refused(driver, started(1, "a", 1, (0,)))
 
 
+def test_an_iteration_that_ends_makes_room_for_one_in_the_same_report() -> None:
+    loop = (LOOP % "parallel").replace("[1, 2, 3]", "[1, 2, 3, 4, 5]")
+    driver = begun(pipeline(TWO, step=loop), *iteration(0)[:-1], e.IterationStarted("s#1", (1,)))
+    end, *more = iteration(0)[-1], e.IterationStarted("s#1", (2,)), e.IterationStarted("s#1", (3,))
+    assert refused(driver, more[0])
+    assert refused(driver, end, *more)
+    assert not refused(driver, end, more[0])
+
+
 def test_an_iteration_ends_as_its_pipeline_did() -> None:
     driver = begun(pipeline(TWO, step=LOOP % "parallel"), *iteration(0)[:-1])
     assert refused(driver, e.IterationFailed("s#1", (0,), fails()))
+    assert refused(driver, e.IterationStarted("s#1", (1,)), e.IterationFailed("s#1", (0,), fails()))
     assert refused(driver, e.StepDone("s#1", Output()))
     assert not refused(driver, e.IterationDone("s#1", (0,), Output(data="lies")))
 
@@ -195,6 +212,16 @@ def test_iterations_of_a_sequential_loop_start_in_order() -> None:
     assert refused(driver, e.IterationStarted("s#1", (3,)))
     assert not refused(driver, *iteration(2))
     assert driver.state.status == "completed"
+
+
+def test_what_one_iteration_of_a_sequential_loop_wrote_to_step_the_next_carries_on_in_the_same_report() -> None:
+    driver = begun(pipeline(TWO, step=LOOP % "sequential"))
+    first = [
+        msgspec.structs.replace(fact, patch=e.Patch(step={"x": 1})) if isinstance(fact, e.TaskDone) else fact
+        for fact in iteration(0)
+    ]
+    assert not refused(driver, *first, *iteration(1))
+    assert [fact.step for fact in driver.facts if isinstance(fact, e.IterationDone)] == [{"x": 1}, {"x": 1}]
 
 
 def test_no_iteration_starts_after_one_has_failed_not_even_in_the_same_report() -> None:
