@@ -1,24 +1,13 @@
-"""Calls of tools as a worker makes them, and a console that remembers what was printed."""
+"""Calls of tools as a worker makes them, and whether the processes they started are gone."""
 
 import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from noetl.engine.output import Error, Output
 from noetl.ports import ToolCall
 
 PATIENCE_S = 20.0
-
-
-class Heard:
-    """A console that keeps everything, by stream."""
-
-    def __init__(self) -> None:
-        self.texts = {"stdout": "", "stderr": ""}
-
-    def write(self, text: str, *, stream: str = "stdout") -> None:
-        self.texts[stream] += text
 
 
 def call_of(
@@ -36,11 +25,6 @@ def call_of(
         kind, fields, received or {}, spec, "execution-1", "step-1", "task-1", "run-1", attempt, "key-1", playbook,
         file=file, text_line=text_line,
     )  # fmt: skip
-
-
-def error_of(output: Output) -> Error:
-    assert output.error is not None, output
-    return output.error
 
 
 def are_soon_gone(*pids: int) -> bool:

@@ -3,11 +3,11 @@ import os
 import pytest
 
 from noetl.playbook.vocabulary import Vocabulary
+from noetl.tools.contract import CHECKS, Check, Subject, name_of
 from noetl.tools.noop import Noop
 from noetl.tools.python import Python
 from noetl.tools.script import Script
 from tests.tools.calling import call_of
-from tests.tools.contract import CHECKS, Check, Subject, name_of
 
 KINDS = Vocabulary().kinds
 

@@ -13,11 +13,11 @@ from noetl.engine.reference import Reference
 from noetl.playbook.vocabulary import Vocabulary
 from noetl.storage.memory import MemoryResults, MemoryStore
 from noetl.system import RealSystem
+from noetl.tools.contract import CHECKS, Check, Subject, name_of
 from noetl.tools.http.addresses import EMBEDDED
 from noetl.tools.http.tool import Http
 from noetl.tools.resolve import Resolve
 from tests.tools.calling import call_of
-from tests.tools.contract import CHECKS, Check, Subject, name_of
 
 KINDS = Vocabulary().kinds
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from noetl.engine.output import Output
+from noetl.tools.contract import Heard, error_of
 from noetl.tools.python import Python
-from tests.tools.calling import Heard, call_of, error_of
+from tests.tools.calling import call_of
 
 NO_TROUBLE = {"py": {"exception_type": None, "traceback": None}}
 

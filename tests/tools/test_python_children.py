@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from noetl.engine.output import Output
+from noetl.tools.contract import Heard, error_of
 from noetl.tools.python import Python, pool
-from tests.tools.calling import Heard, are_soon_gone, call_of, error_of
+from tests.tools.calling import are_soon_gone, call_of
 
 PID = "import os; result = os.getpid()"
 LEAKS = "import os, sys\nresult = [os.getcwd(), 'left' in globals(), os.environ.get('LEFT'), 'LEFT' in sys.path]"

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from noetl.engine.output import Output
+from noetl.tools.contract import Heard, error_of
 from noetl.tools.script import Script
-from tests.tools.calling import Heard, are_soon_gone, call_of, error_of
+from tests.tools.calling import are_soon_gone, call_of
 
 
 async def run(fields: Mapping[str, object], received: Mapping[str, object] | None = None, **options: object) -> Output:

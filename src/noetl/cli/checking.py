@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from noetl.cli import compiling
 from noetl.cli.console import INVALID, OK, USAGE, Console
 from noetl.cli.files import Input, Inputs
-from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.source.lines import Lines
 
@@ -47,7 +47,7 @@ def check_all(inputs: Iterable[Input], tally: Tally, console: Console, *, strict
 
 
 def check(given: Input, *, strict: bool = False) -> Checked:
-    compilation = compile_playbook(given.data, given.name)
+    compilation = compiling.compiled(given.data, given.name)
     found = compilation.diagnostics
     return Checked(given.name, compilation.source.lines, _hardened(found) if strict else found)
 

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Sequence
 
+from noetl.cli import compiling
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.console import INVALID, OK, Console, Stopped
 from noetl.cli.files import Input, read_one
 from noetl.cli.reports.text import render
 from noetl.cli.writing import write_result
-from noetl.playbook.compile import Compilation, compile_playbook
+from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Severity
 from noetl.playbook.drawing import dot, mermaid, svg
 
@@ -65,7 +66,7 @@ def main(words: Sequence[str], console: Console) -> int:
 def graph(arguments: Arguments, console: Console) -> int:
     draw = DRAWINGS[arguments.drawing]
     given = read_one(arguments.file, console)
-    compilation = compile_playbook(given.data, given.name)
+    compilation = compiling.compiled(given.data, given.name)
     if compilation.playbook is None:
         _tell_errors(given, compilation, console)
         return INVALID

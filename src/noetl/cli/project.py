@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from noetl.cli import compiling
 from noetl.cli.files import ENDINGS, FOLDERS_SKIPPED
-from noetl.playbook.compile import Compilation, compile_playbook
+from noetl.playbook.compile import Compilation
 from noetl.playbook.model import encode
 from noetl.ports import Catalog, Registered
 
@@ -66,7 +67,7 @@ class ProjectCatalog:
                 continue
             if path.encode() not in data:
                 continue
-            compilation = compile_playbook(data, str(file))
+            compilation = compiling.compiled(data, str(file))
             if compilation.playbook is not None and compilation.playbook.metadata.path == path:
                 return registered(compilation, str(file))
         return None

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from noetl.ports import EventLog, ResultStore, Tool
+from noetl.engine.output import Output, failed
+from noetl.ports import Console, EventLog, ResultStore, Tool, ToolCall
 from noetl.tools.http.addresses import EMBEDDED, AddressPolicy
-from noetl.tools.plugin import Parts, installed, load
+from noetl.tools.plugin import BrokenPlugin, Parts, installed, load
 
 
 def make_tools(
@@ -42,10 +43,26 @@ class Toolbox(Mapping[str, Tool]):
         make = BUILT_IN.get(kind)
         if make is not None:
             return make(self._parts, self._policy)
-        plugin = load(kind)
+        try:
+            plugin = load(kind)
+        except BrokenPlugin as broken:
+            return _Broken(str(broken))
         if plugin is None:
             raise KeyError(kind)
         return plugin.make(self._parts)
+
+
+class _Broken:
+    """Stands for a plugin that cannot be loaded, and says so."""
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    async def run(self, call: ToolCall, console: Console) -> Output:  # noqa: ARG002
+        return failed("input", self._reason)
+
+    async def close(self) -> None:
+        return
 
 
 def _noop(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001

@@ -41,6 +41,11 @@ def installed() -> Sequence[str]:
     return sorted({point.name for point in _points()})
 
 
+def kinds() -> Sequence[Kind]:
+    """What the tasks of all those kinds take."""
+    return [plugin.kind for name in installed() if (plugin := load(name)) is not None]
+
+
 def load(kind: str) -> Plugin | None:
     """The plugin of a kind; None where no package has one."""
     found = [point for point in _points() if point.name == kind]
@@ -49,7 +54,11 @@ def load(kind: str) -> Plugin | None:
     places = sorted({point.value for point in found})
     if len(places) > 1:
         raise BrokenPlugin(f"several packages add the kind `{kind}`: {', '.join(places)}; uninstall all but one")
-    return _checked(kind, places[0], found[0].load())
+    try:
+        plugin = found[0].load()
+    except (ImportError, AttributeError) as error:
+        raise BrokenPlugin(f"the kind `{kind}` cannot be loaded from {places[0]}: {error}") from error
+    return _checked(kind, places[0], plugin)
 
 
 def _checked(kind: str, place: str, plugin: object) -> Plugin:

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import msgspec
 
-from noetl.engine.output import Output, Status
+from noetl.engine.output import Error, Output, Status
 from noetl.playbook.kinds import Kind
 from noetl.ports import Tool, ToolCall
-from tests.tools.calling import Heard, error_of
 
 PATIENCE_S = 30.0
 """How long a check waits before it says that a tool hangs."""
@@ -47,6 +46,21 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 Check = Callable[[Subject], Awaitable[None]]
+
+
+class Heard:
+    """A console that keeps everything, by stream."""
+
+    def __init__(self) -> None:
+        self.texts = {"stdout": "", "stderr": ""}
+
+    def write(self, text: str, *, stream: str = "stdout") -> None:
+        self.texts[stream] += text
+
+
+def error_of(output: Output) -> Error:
+    assert output.error is not None, output
+    return output.error
 
 
 @asynccontextmanager
