@@ -3,6 +3,8 @@
 A package names a `Plugin` under the entry point group `noetl.tools`; the entry point's name is the kind.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -70,7 +72,7 @@ def _checked(kind: str, place: str, plugin: object) -> Plugin:
     return plugin
 
 
-def _points() -> "EntryPoints":
+def _points() -> EntryPoints:
     from importlib.metadata import entry_points  # noqa: PLC0415 — slow to import, and rarely needed
 
     return entry_points(group=GROUP)
