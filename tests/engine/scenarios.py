@@ -26,9 +26,9 @@ class Scenario(msgspec.Struct, frozen=True):
     then: Command | None = None
     origin: "Scenario | None" = None
 
-    def run(self) -> Driver:
+    def run(self, kind: type[Driver] = Driver) -> Driver:
         request = self.origin.again() if self.origin is not None else None
-        driver = Driver(
+        driver = kind(
             self.text, self.tool, self.workload, playbooks=self.playbooks, seed=self.seed, request=request
         ).run(self.moves)
         assert self.then is None or driver.send(self.then) is None
