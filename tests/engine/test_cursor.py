@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.engine.calls import turn_output
-from noetl.engine.cursor import Cursor, Frame, Turn, apply, start
+from noetl.engine.cursor import Cursor, Frame, Turn, apply, iteration_scope, start
 from noetl.engine.events import (
     BlockLoop,
     Call,
@@ -159,3 +159,9 @@ def test_what_a_looped_block_has_gathered_is_kept_in_few_chunks_and_in_order() -
     assert isinstance(turn, Turn)
     assert [len(chunk) for chunk in turn.data] == [512, 256, 128, 64, 32, 8]
     assert turn_output(turn).data == list(range(1_000))
+
+
+def test_iter_has_a_parent_only_inside_another_loop() -> None:
+    outer = iteration_scope("city", "Rome", 0, 3, None)
+    assert outer == {"city": "Rome", "index": 0, "count": 3}
+    assert iteration_scope("hotel", "h", 1, 2, outer) == {"hotel": "h", "index": 1, "count": 2, "parent": outer}
