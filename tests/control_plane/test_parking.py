@@ -8,8 +8,9 @@ from noetl.control_plane.limits import Limits
 from noetl.control_plane.plane import Plane
 from noetl.engine.commands import Rejection
 from noetl.engine.incidents import Kind
+from noetl.engine.output import Output
 from noetl.engine.rerun import Cut
-from noetl.ports import Ask, Unavailable
+from noetl.ports import Ask, Console, ToolCall, Unavailable
 from tests.runtime import Rig, chain, head, played
 
 UNKNOWN_EVENT = b'{"name":"future.thing","seq":2,"version":99,"payload":{}}'
@@ -241,3 +242,42 @@ async def test_a_request_of_what_is_parked_is_refused_and_not_retried(rig: Rig) 
     again = await plane.request(playbook, {}, name)
     assert isinstance(again, Rejection)
     assert again.kind == "parked"
+
+
+TIGHT = Limits(shelf_bytes_max=1)
+"""What was used last stays at hand, and nothing beside it."""
+
+
+@played
+async def test_decisions_fetch_what_they_need_even_where_little_is_kept_at_hand(rig: Rig) -> None:
+    plane = rig.serve(TIGHT)
+    rig.work(plane)
+    names = [
+        await rig.begin(plane, LARGE, {"rows": [[letter * 1_000] * 2] * 70}, name=letter) for letter in ("a", "b", "c")
+    ]
+    for name in names:
+        assert await rig.end(name) == "completed"
+    assert len(rig.bench.runs) == 3 * 140
+    assert await rig.store.incidents(None, 10) == ()
+
+
+@played
+async def test_a_decision_whose_data_is_gone_parks_its_execution_and_frees_the_worker(rig: Rig) -> None:
+    plane = rig.serve(TIGHT)
+    worker = rig.work(plane)
+    gate = asyncio.Event()
+
+    async def waits(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        await gate.wait()
+        return Output()
+
+    rig.bench.does["a"] = waits
+    name = await rig.begin(plane, LARGE, {"rows": [["x" * 1_000]] * 100})
+    await rig.until(lambda: rig.bench.running == ["a"])
+    rig.results.lose_all()
+    plane._executions.shelf._blobs.clear()
+    gate.set()
+    await rig.until(lambda: bool(rig.store._incidents) and not worker.holdings)
+    (incident,) = await rig.store.incidents(name, 10)
+    assert incident.message.startswith("a decision needs stored data: the data of")
+    assert await rig.end(await rig.begin(plane, chain("b"))) == "completed"

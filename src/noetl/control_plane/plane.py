@@ -39,6 +39,7 @@ from noetl.ports import (
     Told,
     Unavailable,
 )
+from noetl.supply.lasting import lasting
 from noetl.supply.programs import Programs
 
 ROWS_MAX = 20
@@ -78,7 +79,7 @@ class Plane:
     def start(self) -> None:
         sweeper = self._sweeper
         runs = (self._executions.run, self._messages.run, self._timers.run, sweeper.run, sweeper.inspect)
-        self._loops = [asyncio.create_task(run()) for run in runs]
+        self._loops = [asyncio.create_task(lasting(run)) for run in runs]
 
     async def stop(self) -> None:
         """Takes nothing more, answers what waits, and ends."""

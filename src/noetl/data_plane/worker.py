@@ -14,6 +14,7 @@ from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
 from noetl.engine.reference import External, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
+from noetl.supply.lasting import lasting
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import Missing, Shelf
 from noetl.supply.waiting import wait_for
@@ -51,8 +52,8 @@ class Worker:
     # ------------------------------------------------------------------------------ its life
 
     def start(self) -> None:
-        runs = (self._poll(), self._listen(), self._reporter.run(), self._renew(), self._fence(), self._print())
-        self._loops = [asyncio.create_task(run) for run in runs]
+        runs = (self._poll, self._listen, self._reporter.run, self._renew, self._fence, self._print)
+        self._loops = [asyncio.create_task(lasting(run)) for run in runs]
 
     async def stop(self, drain_s: float) -> None:
         """Begins nothing more, lets what runs end for so long, then gives back the rest."""
