@@ -241,3 +241,29 @@ def test_a_run_that_was_killed_is_told_of_and_can_be_resumed(project: Path) -> N
     (project / "waits.yaml").write_text(HELLO, "utf-8")
     again = noetl("run", "waits.yaml", folder=project)
     assert "was interrupted: noetl run --resume" in again.stderr
+
+
+LARGE = f"""{HEAD}
+workflow:
+  - step: make
+    tool: {{ kind: python, code: "result = dict(rows=['x' * 1000] * 200)" }}
+    next: {{ arcs: [ {{ step: use }} ] }}
+  - step: use
+    tool:
+      kind: python
+      code: result = [len(rows), len(whole["rows"])]
+      input: {{ rows: "{{{{ make.data.rows }}}}", whole: "{{{{ make.data }}}}" }}
+"""
+EMPTY = f"""{HEAD}
+workflow:
+  - step: each
+    loop: {{ in: "{{{{ [1, 2] }}}}", iterator: i }}
+    tool: {{ kind: noop, set: {{ step.s_ref: "{{{{ output.ref }}}}" }} }}
+"""
+
+
+@pytest.mark.parametrize(("text", "result"), [(LARGE, [200, 200]), (EMPTY, [None, None])])
+def test_data_that_is_stored_elsewhere_reads_as_if_it_were_not(project: Path, text: str, result: object) -> None:
+    (project / "stored.yaml").write_text(text, "utf-8")
+    ran = noetl("run", "stored.yaml", "-q", folder=project)
+    assert msgspec.json.decode(ran.stdout) == result

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -12,6 +12,7 @@ from noetl.data_plane.holding import Holding, LeaseOver
 from noetl.data_plane.limits import Limits
 from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
+from noetl.engine.program import Program
 from noetl.engine.reference import External, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.lasting import lasting
@@ -159,6 +160,8 @@ class Worker:
                 log.warning("lease %d on %s cannot be worked on: %s", claim.epoch, claim.step, gone)
             except Unavailable:
                 await self._refuse(claim.granted)
+            except Exception:  # as below: one claim that breaks must not end the worker
+                log.exception("lease %d on %s broke", claim.epoch, claim.step)
             else:
                 self._holdings[claim.epoch] = holding
                 self._fill(holding)
@@ -177,8 +180,17 @@ class Worker:
         found = await self._shelf.hydrated(whole)
         assert isinstance(found, Claim)
         loop = msgspec.structs.replace(claim.loop, items=()) if claim.loop is not None else None
-        filled = msgspec.structs.replace(found, outputs=claim.outputs, loop=await self._shelf.hydrated(loop))
+        outputs = await self._outputs(claim, program)
+        filled = msgspec.structs.replace(found, outputs=outputs, loop=await self._shelf.hydrated(loop))
         return Holding(filled, program, items, granted_at + self._limits.lease_s - self._limits.margin_s)
+
+    async def _outputs(self, claim: Claim, program: Program) -> Mapping[str, object]:
+        """What finished steps gave, whole where this pipeline reads it."""
+        read = program.reads(claim.step)
+        return {
+            name: await self._shelf.hydrated(output) if name in read else output
+            for name, output in claim.outputs.items()
+        }
 
     async def _items(self, claim: Claim) -> Sequence[object]:
         loop = claim.loop

@@ -4,6 +4,7 @@ It never judges. What an event leaves to decide it hands back, and `decide` take
 """
 
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import assert_never
 
 import msgspec
@@ -19,6 +20,9 @@ from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import LoopMode
 
 _PARALLEL, _SEQUENTIAL = LoopMode.PARALLEL, LoopMode.SEQUENTIAL
+
+_NULL_SHA256 = sha256(b"null").hexdigest()
+"""A reference to null is that of an output without data, stored because its text reads the reference."""
 
 DATA_INLINE_BYTES_MAX = 64 * 1024
 """The most data of its iterations that a loop keeps in state; beyond it the log itself is the manifest."""
@@ -371,7 +375,7 @@ def _inline(loop: LoopRun, output: Output) -> list[object] | None:
         return None
     data = output.data
     loop.data_bytes += 5 if data is None else len(msgspec.json.encode(data)) + 1
-    if data is None and output.ref is not None:
+    if data is None and output.ref is not None and output.ref.meta.sha256 != _NULL_SHA256:
         loop.data_bytes = DATA_INLINE_BYTES_MAX + 1
     if loop.data_bytes <= DATA_INLINE_BYTES_MAX:
         return [data]

@@ -30,6 +30,19 @@ def kept_outputs(playbook: Playbook) -> Kept:
     return Kept(frozenset(tasks | _last_tasks(playbook, steps)), frozenset(steps))
 
 
+def names_read(owner: Step | Block, playbook: Playbook) -> frozenset[str]:
+    """The roots of all names in the templates of a pipeline, and of the blocks that it calls."""
+    owners: dict[str, Step | Block] = {"": owner}
+    waiting: list[Step | Block] = [owner]
+    while waiting:
+        for task in waiting.pop().tool:
+            block = playbook.workbook.get(str(task.fields.get("task")))
+            if block is not None and block.name not in owners:
+                owners[block.name] = block
+                waiting.append(block)
+    return frozenset(use.root for each in owners.values() for text in _texts(each) for use in parse(text).names)
+
+
 def _pipelines(playbook: Playbook) -> Iterator[tuple[str, Step | Block]]:
     for step in playbook.workflow:
         yield f"workflow/{step.name}", step

@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 
 from noetl.engine.binding import Evaluate, Places, Scope, Test, binder, guard
-from noetl.engine.kept import Kept, kept_outputs
+from noetl.engine.kept import Kept, kept_outputs, names_read
 from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
 from noetl.engine.scopes import Setter, setter
@@ -109,6 +109,7 @@ class Program:
         self.kind_defaults = kind_defaults or {}
         self.steps: Mapping[str, ReadyStep] = {step.name: self._step(step) for step in playbook.workflow}
         self.ctx_bytes_max = limit([playbook.executor.spec], "ctx_bytes_max", CTX_BYTES_MAX_DEFAULT)
+        self._reads: dict[str, frozenset[str]] = {}
         self._pipelines: dict[str, ReadyPipeline] = {}
         self._blocks: dict[str, ReadyBlock] = {}
 
@@ -116,6 +117,13 @@ class Program:
     def kept(self) -> Kept:
         """Which outputs are stored whatever their size."""
         return kept_outputs(self.playbook)
+
+    def reads(self, step: str) -> frozenset[str]:
+        """The names that the pipeline of a step reads, so that no more than that has to be fetched for it."""
+        found = self._reads.get(step)
+        if found is None:
+            found = self._reads[step] = names_read(self.steps[step].step, self.playbook)
+        return found
 
     def pipeline(self, step: str) -> ReadyPipeline:
         found = self._pipelines.get(step)
