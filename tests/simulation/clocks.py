@@ -21,7 +21,7 @@ class SimulatedClock:
         self._loop = loop
         self.name = name
         self._rate = 1.0 + drift
-        self._offset_s = offset_s
+        self._offset_s = self._first_offset_s = offset_s
         self._began_s = began_s
 
     def now(self) -> float:
@@ -29,6 +29,10 @@ class SimulatedClock:
 
     def monotonic(self) -> float:
         return self._began_s + self._loop.time() * self._rate
+
+    def correct(self) -> None:
+        """What jumps have added up to is taken back."""
+        self._offset_s = self._first_offset_s
 
     def jump(self, seconds: float) -> None:
         self._loop.say(f"the clock of {self.name} jumps by {seconds:g} s")
