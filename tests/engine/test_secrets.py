@@ -2,6 +2,7 @@ import base64
 from urllib.parse import quote, quote_plus
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,12 @@ def test_a_secret_is_masked_in_keys_and_values_of_data_and_records() -> None:
     assert found == Output(data={"echo": ["token ***", 1], "***": None}, blocks={"http": {"url": "x"}})
 
 
+@pytest.mark.parametrize("secret", ["s3cret-t0ken!", "1234x"])
+def test_a_secret_is_masked_though_it_is_all_that_a_mapping_holds(secret: str) -> None:
+    assert hidden({"a": secret}, secret) == {"a": MASK}
+    assert hidden({secret: 1}, secret) == {MASK: 1}
+
+
 def test_what_holds_no_secret_stays_the_same_object() -> None:
     data = {"a": ["b"]}
     assert hidden(data, "s3cret-t0ken!") is data
@@ -51,8 +58,28 @@ def test_basic_authentication_is_masked_whole() -> None:
     assert hidden(header, {"username": "joe", "password": "s3cret"}) == f"Basic {MASK}"
 
 
+@pytest.mark.parametrize(
+    ("form", "secret"),
+    [
+        ("p%40ss%2Fword%20%261", "p@ss/word &1"),
+        ("p%40ss%2fWord", "p@ss/Word"),
+        ("a%26b%3D", "a&b="),
+        (quote("пароль"), "пароль"),
+        (base64.b64encode(b"abcdefghi").decode(), "abcdefghi"),
+        (base64.b64encode(b"abcdef").decode(), "abcdef"),
+    ],
+    ids=["address", "small digits", "four signs", "letters of others", "base64", "the shortest base64"],
+)
+def test_a_form_of_a_secret_is_masked_whole(form: str, secret: str) -> None:
+    assert hidden(form, secret) == MASK
+
+
+def test_too_little_base64_to_be_sure_of_is_not_masked() -> None:
+    assert hidden("YWJjZA==", "abcd") == "YWJjZA=="
+
+
 def test_every_text_of_an_entry_is_a_secret() -> None:
-    found = set(texts_of({"token": "abcdefgh", "inner": {"key": "ijklmnop"}, "port": 5432}))
+    found = set(texts_of({"username": "abcdefgh", "inner": {"key": "ijklmnop"}, "port": 5432}))
     assert {"abcdefgh", "ijklmnop"} <= found
     assert not any(":" in text for text in found)
 
@@ -86,6 +113,7 @@ def test_a_redactor_hides_secrets_however_the_text_is_cut(pieces: list[str], sec
 
 def test_a_redactor_holds_back_no_more_than_a_beginning() -> None:
     redactor = Redactor((b"secret",), b"***")
+    assert redactor.feed(b"plain") == b"plain"
     assert redactor.feed(b"a sec") == b"a "
     assert redactor.feed(b"ond secret") == b"second ***"
     assert redactor.feed(b"sec") == b""
@@ -96,6 +124,21 @@ def test_a_redactor_holds_back_no_more_than_a_beginning() -> None:
 def test_a_secret_that_ends_where_another_may_begin_is_hidden() -> None:
     redactor = Redactor(("xxab", "abcd"), MASK)
     assert redactor.feed("-xxab") + redactor.feed("cd-") + redactor.end() == f"-{MASK}cd-"
+
+
+@pytest.mark.parametrize("secret", ["xxxa", "xxab", "xabc"])
+def test_a_secret_is_hidden_however_much_of_it_another_may_begin_with(secret: str) -> None:
+    redactor = Redactor((secret, "abcd"), MASK)
+    assert redactor.feed(f"-{secret}") + redactor.feed("-") + redactor.end() == f"-{MASK}-"
+
+
+def test_a_secret_inside_the_beginning_of_a_longer_one_waits_for_it() -> None:
+    redactor = Redactor(("abcdefgh", "bcde"), MASK)
+    assert redactor.feed("abcde") + redactor.feed("fgh") + redactor.end() == MASK
+
+
+def test_a_redactor_without_secrets_holds_nothing_back() -> None:
+    assert Redactor((), MASK).feed("ab") == "ab"
 
 
 def test_what_an_entry_holds_beside_texts_is_no_secret() -> None:
