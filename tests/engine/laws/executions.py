@@ -5,26 +5,37 @@ Every transaction is judged here, so that no law has to be asked for.
 
 import sys
 from collections.abc import Sequence
+from typing import assert_never
 
 import msgspec
 
 from noetl.engine import events as e
-from noetl.engine import leases
 from noetl.engine.codec import StoredEvent, decode, encode, unseal
-from noetl.engine.commands import Command, Continue, EndWait, ExpireStep, Rejection
+from noetl.engine.commands import Command, Rejection
 from noetl.engine.decide import Surroundings, continuation, decide, transact
-from noetl.engine.effects import ClearTimers, Effect, EndAll, EndWork, OfferWork, SetTimer, effects
+from noetl.engine.effects import (
+    CancelChild,
+    ClearTimers,
+    Effect,
+    EndAll,
+    EndWork,
+    OfferWork,
+    SetTimer,
+    StartChild,
+    StopWork,
+    TellParent,
+    effects,
+)
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.evolve import evolve
 from noetl.engine.kept import kept_outputs
+from noetl.engine.leases import Work
 from noetl.engine.program import Program
 from noetl.engine.size import Spill
 from noetl.engine.state import State, empty
+from noetl.engine.worklist import Row, carry_out, is_cleared
 from tests.engine.laws.monitor import Monitor
 from tests.engine.stores import Blobs
-
-Row = tuple[str, e.Path]
-"""The step run and the path of the loop; the path is empty for a pipeline without a loop."""
 
 
 class Execution:
@@ -46,7 +57,7 @@ class Execution:
         self.log: list[bytes] = []
         self.facts: list[e.Fact] = []
         self.monitor = Monitor()
-        self.work: dict[Row, leases.Work] = {}
+        self.work: dict[Row, Work] = {}
         self.timers: dict[str, SetTimer] = {}
 
     def send(self, command: Command, now: float) -> Rejection | list[Effect]:
@@ -107,48 +118,19 @@ class Execution:
 
     def _carry_out(self, effect: Effect) -> None:
         match effect:
-            case OfferWork():
-                self._offer(effect)
-            case EndWork():
-                self._end(effect)
+            case OfferWork() | EndWork() | StopWork():
+                carry_out(self.work, effect)
             case SetTimer():
                 self.timers[effect.timer_id] = effect
             case ClearTimers():
-                over = [key for key, timer in self.timers.items() if is_under(timer.command, effect)]
-                self.timers = {key: timer for key, timer in self.timers.items() if key not in over}
+                self.timers = {key: timer for key, timer in self.timers.items() if not is_cleared(timer, effect)}
             case EndAll():
-                self.work.clear()
+                carry_out(self.work, effect)
                 self.timers.clear()
-            case _:
+            case StartChild() | CancelChild() | TellParent():
                 pass
-
-    def _end(self, effect: EndWork) -> None:
-        """What is inside is over, and an iteration that the server ended goes out no more."""
-        run, path = effect.step_run_id, effect.path
-        self.work = {row: work for row, work in self.work.items() if row[0] != run or row[1][: len(path)] != path}
-        outer = (run, path[:-1])
-        if path and outer in self.work:
-            work = leases.drop(self.work[outer], path[-1])
-            self.work[outer] = msgspec.structs.replace(work, parked=work.parked - {path[-1]})
-
-    def _offer(self, effect: OfferWork) -> None:
-        row = (effect.step_run_id, effect.path)
-        if effect.count is not None:
-            self.work[row] = leases.offered(effect.count, effect.slots, effect.indexes, local=effect.local)
-        elif effect.path:
-            outer = (effect.step_run_id, effect.path[:-1])
-            self.work[outer] = leases.wake(self.work[outer], effect.path[-1])
-        elif row in self.work:
-            self.work[row] = leases.wake(self.work[row], 0)
-        else:
-            self.work[row] = leases.Work(1, 1)
-
-
-def is_under(command: EndWait | ExpireStep | Continue, effect: ClearTimers) -> bool:
-    if isinstance(command, Continue):
-        return False
-    path = command.path if isinstance(command, EndWait) else ()
-    return command.step_run_id == effect.step_run_id and path[: len(effect.path)] == effect.path
+            case _:
+                assert_never(effect)
 
 
 def frozen(value: object) -> bytes:

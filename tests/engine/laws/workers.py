@@ -26,8 +26,9 @@ from noetl.engine.pipeline import (
 from noetl.engine.program import ReadyTask
 from noetl.engine.size import Stored, fit, hydrate, recorded, store
 from noetl.engine.workerside import Given
+from noetl.engine.worklist import Row
 from noetl.playbook.model import LoopMode
-from tests.engine.laws.executions import Execution, Row, frozen
+from tests.engine.laws.executions import Execution, frozen
 from tests.engine.laws.outcomes import kills, outcome
 
 if TYPE_CHECKING:

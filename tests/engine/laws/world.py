@@ -24,13 +24,14 @@ from noetl.engine.commands import (
 from noetl.engine.decide import FACTS_MAX
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent, as_request
 from noetl.engine.incidents import Rows, stranded
-from noetl.engine.loops import is_stopping, loop_under
+from noetl.engine.loops import loop_under
 from noetl.engine.names import child_execution_id
 from noetl.engine.output import failed
 from noetl.engine.program import Program
 from noetl.engine.size import hydrate
+from noetl.engine.worklist import Row
 from tests.engine.laws.cases import Case, compiled
-from tests.engine.laws.executions import Execution, Row, frozen
+from tests.engine.laws.executions import Execution, frozen
 from tests.engine.laws.outcomes import workload
 from tests.engine.laws.workers import Holding
 from tests.engine.stores import Blobs
@@ -148,14 +149,11 @@ class World:
         return [partial(self._take, name, row) for row in rows if self._claim(execution, row, 1) is not None]
 
     def _is_open(self, execution: Execution, row: Row) -> bool:
-        """A server hands out nothing of a run that has ended, and nothing new of a loop that stops."""
+        """A server hands out nothing of a run that has ended."""
         run = execution.state.runs.get(row[0])
         if run is None or run.boundary is not None:
             return False
-        loop = loop_under(run, row[1])
-        if loop is not None and is_stopping(run, loop):
-            execution.work[row] = leases.stop(execution.work[row], loop.live)
-        return run.cursor is not None or loop is not None
+        return run.cursor is not None or loop_under(run, row[1]) is not None
 
     def _claim(self, execution: Execution, row: Row, slots: int) -> tuple[leases.Work, leases.Lease] | None:
         return leases.claim(
