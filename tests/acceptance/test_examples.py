@@ -136,3 +136,9 @@ def test_old_files_are_counted(project: Path, url: str) -> None:
 def test_a_loop_of_which_nothing_succeeds_takes_the_other_arc(project: Path, url: str) -> None:
     words = ["examples/parallel_reduce.yaml", "--set", 'shops=["quito"]']
     assert result(project, url, *words) == "no shop answered"
+
+
+def test_asking_again_after_a_sound_answer_is_not_told_as_a_failure(project: Path, url: str) -> None:
+    ran = noetl("run", "examples/approval.yaml", "--set", f"url={url}", "--set", "pause=0.1", folder=project)
+    assert "ask#1.get_answer/1 retries\n" in ran.stderr
+    assert "failed" not in ran.stderr

@@ -43,7 +43,8 @@ class PlainLines:
             case e.IterationFailed(call=""):
                 return f"{event.iteration_id} failed{_why(fact.output)}"
             case e.TaskDone() if fact.directive is Directive.RETRY:
-                return f"{fact.task_run_id} failed and retries{_why(fact.output)}"
+                happened = "retries" if fact.output.error is None else "failed and retries"
+                return f"{fact.task_run_id} {happened}{_why(fact.output)}"
             case e.TaskWaiting() if fact.child is not None:
                 return f"{fact.task_run_id} waits for playbook {fact.child.path}"
             case e.TaskWaiting() if fact.due_at is not None:
