@@ -2,7 +2,8 @@
 
 import pytest
 
-from noetl.engine.kept import Kept, kept_outputs
+from noetl.engine.kept import Kept, kept_outputs, names_read
+from noetl.engine.program import Program
 from noetl.playbook.compile import compile_playbook
 from tests.engine.playbooks import HEAD
 
@@ -73,3 +74,16 @@ def test_of_a_step_every_task_may_be_the_last_and_a_call_hands_on_its_block(plac
 def test_a_rule_before_reads_the_reference_of_whatever_came_before() -> None:
     before = ', before: [ { when: "{{ output.ref }}", then: { do: skip } } ]'
     assert kept(before) == Kept(frozenset({(ONE, "a"), (ONE, "b")}), frozenset())
+
+
+def test_the_names_that_a_pipeline_reads_are_those_of_the_blocks_that_it_calls_too() -> None:
+    text = TEXT.replace(", BEFORE", "").replace("{{ R }}", "{{ ctx.r }}").replace("{{ C }}", "{{ two.data }}")
+    for place in "ABSWI":
+        text = text.replace(f"{{{{ {place} }}}}", f"{{{{ workload.{place.lower()} }}}}")
+    playbook = compile_playbook(text, "p.yaml").playbook
+    assert playbook is not None
+    assert names_read(playbook.workflow[0], playbook) == {"workload", "ctx", "two"}
+    assert names_read(playbook.workflow[1], playbook) == {"workload"}
+    program = Program(playbook)
+    assert program.reads("two") == {"workload"}
+    assert program.reads("one") is program.reads("one")

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 
 from noetl.engine.reference import (
+    MARK,
     External,
     Reference,
     ReferenceMeta,
@@ -13,6 +14,7 @@ from noetl.engine.reference import (
     each_value,
     encode_value,
     is_same,
+    may_refer,
     type_name,
 )
 from noetl.errors import TemplateError
@@ -140,3 +142,10 @@ def test_what_is_not_changed_is_not_copied() -> None:
     for value in ({"a": [1, (2,)]}, [1, 2], (1, 2), REFERENCE, STORED, 1):
         assert each_value(value, lambda item: item) is value
     assert each_value((1, 2), lambda _item: 3) == (3, 3)
+
+
+def test_what_may_refer_is_known_from_its_json() -> None:
+    assert may_refer({"a": [External(Reference("blob", {}))]})
+    assert may_refer(Reference("blob", {}))
+    assert may_refer({MARK: "data"})
+    assert not may_refer({"price": "5 $", "type": "blob"})
