@@ -24,7 +24,6 @@ class Api(ThreadingHTTPServer):
         self.most = 0
         self.under_way = 0
         self.lock = threading.Lock()
-        self.all_in = threading.Event()
 
     @property
     def url(self) -> str:

@@ -11,7 +11,6 @@ from tests.simulation.model.outputs import NOTHING, Out, failure, from_tool, kep
 from tests.simulation.model.values import UNSURE, Broken, Lost, Patch, Reader, assignments, both, patched
 
 TEXTS = {kind.name: kind.texts for kind in KINDS}
-RECEIVES_STEP_INPUT = ("python", "script")
 TASK_RUNS_MAX = 100_000
 PATIENCE = 500
 """A pipeline with more task runs goes in circles: the model leaves it alone."""
