@@ -1,7 +1,7 @@
 """Bugs on purpose: each is a small swap, and the simulator must find it. What it cannot find it does not guard."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -29,17 +29,36 @@ from noetl.ports import Append, Busy, Claim, Conflict, Granted, Loop
 from noetl.storage.memory import store
 from noetl.storage.memory.agenda import Agenda
 from noetl.storage.memory.store import MemoryStore
+from tests.simulation.faults import Rates
+from tests.simulation.settings import TIGHT_SERVER, Setting, setting
+from tests.simulation.world import World
 
 Swap = Callable[[], AbstractContextManager[None]]
 
 
 class Bug(msgspec.Struct, frozen=True):
-    """`seeds`: within so many, from the first one on, the simulator finds it."""
+    """`seeds`: within so many, from the first one on, the simulator finds it.
+
+    `under` are the circumstances that bring it to light, where what the seeds draw by themselves seldom does.
+    """
 
     name: str
     what: str
     seeds: int
     planted: Swap
+    under: Mapping[str, object] = {}
+
+    def setting(self, seed: int) -> Setting:
+        return msgspec.structs.replace(setting(seed), **self.under)
+
+    def seed_found(self) -> int | None:
+        """The first seed that shows it."""
+        for seed in range(self.seeds):
+            with self.planted():
+                world = World(self.setting(seed)).run()
+            if world.failures:
+                return seed
+        return None
 
 
 @contextmanager
@@ -412,26 +431,56 @@ BUGS = (
     Bug("loser_dropped", "a conflict counts as a commit: the loser's events are gone", 60, loser_dropped),
     Bug("head_unchecked", "the store appends wherever the log ends", 60, head_unchecked),
     Bug("memory_before_commit", "a state that was not committed is kept", 30, memory_before_commit),
-    Bug("lone_report_refused", "a report that is longer than the queue never gets in", 60, lone_report_refused),
+    Bug(
+        "lone_report_refused",
+        "a report that is longer than the queue never gets in",
+        60,
+        lone_report_refused,
+        {"server": TIGHT_SERVER},
+    ),
     Bug("snapshot_before_commit", "a snapshot is taken before the commit", 10, snapshot_before_commit),
     Bug("arc_set_lost_on_replay", "folding a log leaves out what arcs set", 60, arc_set_lost_on_replay),
     Bug("summary_disagrees", "lists show an execution as running that has failed", 20, summary_disagrees),
     Bug("duplicate_report_applied", "facts that do not follow are recorded", 60, duplicate_report_applied),
-    Bug("epoch_unchecked", "a report counts whatever its lease", 60, epoch_unchecked),
+    Bug(
+        "epoch_unchecked",
+        "a report counts whatever its lease",
+        60,
+        epoch_unchecked,
+        {"rates": Rates(lost=0.15, slow=0.15)},
+    ),
     Bug("heartbeat_renews_nothing", "the store answers a heartbeat and renews nothing", 40, heartbeat_renews_nothing),
     Bug("heartbeat_not_sent", "a worker sends no heartbeats: tools outlive their lease", 60, heartbeat_not_sent),
     Bug("end_of_lease_not_told", "a heartbeat never hears that its lease is over", 40, end_of_lease_not_told),
     Bug("fence_off", "a worker that is cut off goes on", 60, fence_off),
     Bug("lease_trusted_too_long", "a worker trusts its lease for longer than the store", 60, lease_trusted_too_long),
-    Bug("deadline_unchecked", "a worker that stood still starts a tool under an old lease", 60, deadline_unchecked),
+    Bug(
+        "deadline_unchecked",
+        "a worker that stood still starts a tool under an old lease",
+        60,
+        deadline_unchecked,
+        {"rates": Rates(freezes=8.0)},
+    ),
     Bug("lost_lease_runs_on", "what runs under a lost lease is not stopped", 40, lost_lease_runs_on),
     Bug("claim_given_to_two", "two workers are given the same work", 10, claim_given_to_two),
     Bug("work_done_when_claimed", "what was handed out never comes back", 40, work_done_when_claimed),
     Bug("in_flight_not_released", "a wait that is over still takes up a place", 40, in_flight_not_released),
     Bug("parents_hold_workers", "what waits for a child keeps its lease", 40, parents_hold_workers),
     Bug("stopping_robs_holders", "a loop that stops takes from workers what they have", 200, stopping_robs_holders),
-    Bug("poison_for_ever", "work that kills its workers goes out again and again", 60, poison_for_ever),
-    Bug("claim_of_older_state", "a claim is filled from a state older than its grant", 60, claim_of_older_state),
+    Bug(
+        "poison_for_ever",
+        "work that kills its workers goes out again and again",
+        60,
+        poison_for_ever,
+        {"has_killers": True},
+    ),
+    Bug(
+        "claim_of_older_state",
+        "a claim is filled from a state older than its grant",
+        60,
+        claim_of_older_state,
+        {"servers": 3, "rates": Rates(slow=0.15)},
+    ),
     Bug("collection_evaluated_again", "each claim evaluates the collection anew", 100, collection_evaluated_again),
     Bug(
         "task_before_acknowledgement",
@@ -445,7 +494,13 @@ BUGS = (
     Bug("timer_revives", "a timer of a cancelled execution starts it again", 100, timer_revives),
     Bug("children_not_cancelled", "children go on when their caller has ended", 100, children_not_cancelled),
     Bug("message_twice_two_children", "a message that comes twice starts two children", 60, message_twice_two_children),
-    Bug("messages_not_swept", "a server that misses a hint never looks for messages", 60, messages_not_swept),
+    Bug(
+        "messages_not_swept",
+        "a server that misses a hint never looks for messages",
+        60,
+        messages_not_swept,
+        {"rates": Rates(crashes=8.0, forgotten=0.15)},
+    ),
     Bug("timer_gone_when_read", "a timer is gone though its command was not carried", 60, timer_gone_when_read),
     Bug("message_gone_when_read", "a message is gone though nobody has taken it", 60, message_gone_when_read),
 )

@@ -62,7 +62,7 @@ class Ledger:
         self._loop = loop
         self._kill = kill
         self._tasks = {
-            (program.playbook.metadata.path, task.path): task for program in programs for task in all_tasks(program)
+            program.playbook.digest: {task.path: task for task in all_tasks(program)} for program in programs
         }
         self._ended: dict[tuple[Actor, tuple[str, str, e.Path]], list[str]] = {}
         self._excused_until = -1.0
@@ -92,7 +92,7 @@ class Ledger:
         finally:
             self.running.remove(running)
         self._ended.setdefault((running.actor, running.pipeline), []).append(call.task_run_id)
-        task = self._tasks[call.playbook, call.path]
+        task = self._tasks[self._books.books[call.execution_id].state.digest][call.path]
         play = self._given.play
         return outcome(play.seed, call.execution_id, call.task_run_id, task, is_bulky=play.is_bulky)
 

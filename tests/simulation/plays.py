@@ -17,6 +17,7 @@ from tests.generators.writer import to_yaml
 
 WRITTEN_SHARE = 0.4
 BULKY_SHARE = 0.2
+INLINE_BYTES_MAX = 1_000
 
 HEAD = """\
 apiVersion: noetl.io/v2
@@ -151,6 +152,14 @@ workflow:
   - step: last
     tool: [{name: work, kind: http, input: {url: "http://api.test/"}}]
 """,
+    "a guard that breaks": """
+workflow:
+  - step: a
+    tool: [{name: work, kind: python, code: "result = 1", set: {ctx.zero: 0}}]
+    next: {arcs: [{step: b, when: "{{ 1 / ctx.zero > 1 }}"}, {step: b, when: "{{ ctx.zero == 1 }}"}]}
+  - step: b
+    tool: [{name: work, kind: python, code: "result = 1"}]
+""",
     "a chain of steps": """
 workflow:
   - step: a
@@ -190,16 +199,29 @@ def play(seed: int) -> Play:
     number, is_bulky = chance.randrange(2**32), chance.random() < BULKY_SHARE
     if chance.random() < WRITTEN_SHARE:
         name = chance.choice(sorted(WRITTEN))
-        return Play(name, compiled(HEAD + WRITTEN[name]), (compiled(CHILD),), number, is_bulky)
-    return _random_play(number, is_bulky=is_bulky)
+        found = Play(name, compiled(HEAD + WRITTEN[name]), (compiled(CHILD),), number)
+    else:
+        found = _random_play(number)
+    return _bulky(found) if is_bulky else found
 
 
-def _random_play(number: int, *, is_bulky: bool) -> Play:
+def _bulky(found: Play) -> Play:
+    callees = tuple(map(_storing, found.callees))
+    return msgspec.structs.replace(found, playbook=_storing(found.playbook), callees=callees, is_bulky=True)
+
+
+def _storing(its: Playbook) -> Playbook:
+    """The playbook, with little room for data inside of events."""
+    spec = dict(its.executor.spec) | {"result": {"inline_max_bytes": INLINE_BYTES_MAX}}
+    return msgspec.structs.replace(its, executor=msgspec.structs.replace(its.executor, spec=spec))
+
+
+def _random_play(number: int) -> Play:
     """As the laws of the engine make them, without the detour over a text: `expand` is what compiling it gives."""
     choices = Seeded(number)
     features = Features(cycles=happens(choices, 4))
     callees = tuple(expand(playbook(choices, CALLABLE)) for _ in range(choices.number(1, CALLEES)))
-    return Play("made at random", expand(led_on(playbook(choices, features), choices)), callees, number, is_bulky)
+    return Play("made at random", expand(led_on(playbook(choices, features), choices)), callees, number)
 
 
 @cache
