@@ -21,6 +21,12 @@ _ALIASES = {
     "from_json": "fromjson",
 }
 
+_OTHER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "filter": _ALIASES,
+    "test": {"null": "none", "nil": "none", "empty": "none", "exists": "defined", "set": "defined"},
+}
+"""What filters and tests are called elsewhere."""
+
 
 def check_calls(calls: Iterable[Call], problems_max: int) -> list[Problem]:
     return list(islice(filter(None, map(_check, calls)), problems_max))
@@ -88,7 +94,7 @@ def _lookup(
         return None
     if name in refused:
         return Problem(kind, f"the {kind} `{name}` is not part of playbook templates", start, end, refused[name])
-    near = _ALIASES[name] if kind == "filter" and name in _ALIASES else closest(name, candidates)
+    near = _OTHER_NAMES.get(kind, {}).get(name.lower()) or closest(name, candidates)
     hint = f"Did you mean `{near}`?" if near is not None else f"There is: {', '.join(sorted(candidates))}."
     return Problem(kind, f"no {kind} `{name}`", start, end, hint)
 

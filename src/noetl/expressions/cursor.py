@@ -11,6 +11,9 @@ _HINTS = {
     "=": "To compare write `==`.",
     "|": "For `||` write `or`.",
     "else": "`else` belongs to an inline `if`: `a if condition else b`.",
+    "end": "Write what is missing before it.",
+    "string": "To join texts write `~` between them.",
+    "for": "There are no comprehensions; the filters `map`, `select` and `selectattr` do their work.",
     "if": "An inline `if` is written `a if condition else b`.",
 }
 
@@ -67,7 +70,9 @@ class Cursor:
     def _unexpected(self, expected: str) -> Misread:
         kind, word, _, _ = self._tokens[self._index]
         found = f"the end of the tag `{word}`" if kind == "end" else f"`{word[:40]}`"
-        return self._misread(f"expected {expected}, found {found}", hint=_HINTS.get(kind, ""))
+        return self._misread(
+            f"expected {expected}, found {found}", hint=_HINTS.get(word if kind == "name" else kind, "")
+        )
 
     def _misread(self, message: str, *, hint: str = "", kind: str = "syntax") -> Misread:
         _, _, start, end = self._tokens[self._index]

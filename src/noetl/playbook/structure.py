@@ -26,6 +26,9 @@ RULE_SHAPES = (RULE, ADMIT_RULE, CHOICE_BRANCH)
 """Items of a list that is read from the top: each has a `when`, or is the `else`."""
 
 
+KIND_ELSEWHERE = frozenset(("type", "uses", "operator", "plugin", "module", "switch", "if", "match", "repeat"))
+"""What other tools call the kind of a task, or what stands here in place of a task."""
+
 NEVER_EMPTY = (STEP.fields["tool"], BLOCK.fields["tool"])
 """Pipelines that have a task. A branch without one does nothing, which may be meant."""
 
@@ -311,7 +314,7 @@ class _Checker:
         """Without its kind a task may have any key; only one that was meant as `kind`, or as sugar, is known wrong."""
         for entry in node.entries:
             key = entry.key.text
-            is_meant = key == "type" or key.startswith("kind:") or closest(key, ("kind", *SUGAR)) is not None
+            is_meant = key in KIND_ELSEWHERE or key.startswith("kind:") or closest(key, ("kind", *SUGAR)) is not None
             if is_meant and key not in self.vocabulary.task_words:
                 self.findings.append(UnknownKey(entry.key, self.vocabulary.any_task, node))
 

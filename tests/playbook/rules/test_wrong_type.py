@@ -8,10 +8,10 @@ from tests.playbook.texts import said, with_step
     [
         ("5", "the number 5", "write a list: [5]"),
         ("abc", 'the text "abc"', "write a list: [abc]"),
-        ("~", "nothing", None),
+        ("~", "nothing", "write the list behind `in:`, or one {{ … }} that gives it"),
     ],
 )
-def test_a_loop_runs_over_a_list(value: str, found: str, hint: str | None) -> None:
+def test_a_loop_runs_over_a_list(value: str, found: str, hint: str) -> None:
     (report,) = said(with_step(f"loop: {{ in: {value}, iterator: n }}\ntool: {{ kind: noop }}"), "NOE103")
     assert report.message == f'"in" takes a list or a {{{{ … }}}} that gives one; found {found}'
     assert report.hint == hint

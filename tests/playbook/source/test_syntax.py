@@ -95,7 +95,7 @@ EXPLAINED = [
     ("a: 1\nfoo\nb: 2", (2, 1), 'found "foo"; expected "key: value"'),
     ("a: - b", (1, 4), "a list cannot start on the line of its key"),
     ("  a: 1\n b: 2", (2, 2), "this line is indented by 1; the lines above it by 2"),
-    ("a:\n    b: 1\n  c: 2", (3, 3), "this line is indented by 2; the lines above it by 0 and 4"),
+    ("a:\n    b: 1\n  c: 2", (3, 3), "this line is indented by 2; the lines above it by 0 or 4"),
     ("a:\n  - b\n  c: d", (3, 3), "found a key; expected a list item"),
     ("a: b\n- c", (2, 1), "found a list item; expected a key"),
     ("a: |x", (1, 5), "found x behind |; expected the text to begin on the next line"),

@@ -10,7 +10,7 @@ import msgspec
 from noetl.errors import closest
 from noetl.playbook import shape
 from noetl.playbook.document import Document
-from noetl.playbook.grammar.root import PLAYBOOK
+from noetl.playbook.grammar.root import KEYCHAIN, PLAYBOOK
 from noetl.playbook.grammar.tasks import SUGAR
 from noetl.playbook.grammar.workflow import STEP
 from noetl.playbook.rules.forms import tight_colon
@@ -47,7 +47,13 @@ SYNONYMS = {
     "type": ("kind",),
     "uses": ("kind",),
     "tool": ("kind",),
-    "if": ("when",),
+    "operator": ("kind",),
+    "plugin": ("kind",),
+    "module": ("kind",),
+    "if": ("when", "choose"),
+    "switch": ("choose",),
+    "match": ("choose",),
+    "repeat": ("while",),
     "condition": ("when",),
     "elif": ("when",),
     "elseif": ("when",),
@@ -75,6 +81,9 @@ SYNONYMS = {
     "concurrency": ("max_in_flight",),
     "parallelism": ("max_in_flight",),
     "max_concurrency": ("max_in_flight",),
+    "max_parallel": ("max_in_flight",),
+    "max_workers": ("max_in_flight",),
+    "workers": ("max_in_flight",),
     "retries": ("attempts",),
     "max_retries": ("attempts",),
     "max_attempts": ("attempts",),
@@ -109,6 +118,18 @@ next:
     - step: …
 with `spec: { join: all }` it waits for all of them"""
 _SECRET = "declare the credential under `keychain`, and name that entry by `auth`"
+_NO_SECRET = (
+    "no secret stands in a playbook: the credential store keeps it under this entry's name, or that in `credential`"
+)
+_FAILURE = """after a failure an arc leads on, if it asks for one:
+next:
+  arcs:
+    - step: …
+      when: "{{ event.name == 'step.failed' }}\""""
+_CARRY_ON = """what a failure of a task means is said by its `spec.policy.rules`:
+- when: "{{ output.status == 'error' }}"
+  then: { do: continue }
+in a loop `spec: { policy: { failure: { mode: best_effort } } }` of the step lets the other iterations run"""
 _TIME = "a playbook does not say when it runs: whoever starts it does"
 
 HINTS = {
@@ -122,6 +143,17 @@ HINTS = {
     "username": _SECRET,
     "password": _SECRET,
     "token": _SECRET,
+    "secret": _SECRET,
+    "on_failure": _FAILURE,
+    "on_error": _FAILURE,
+    "onFailure": _FAILURE,
+    "onError": _FAILURE,
+    "catch": _FAILURE,
+    "rescue": _FAILURE,
+    "continue_on_error": _CARRY_ON,
+    "continue-on-error": _CARRY_ON,
+    "ignore_errors": _CARRY_ON,
+    "allow_failure": _CARRY_ON,
     "schedule": _TIME,
     "triggers": _TIME,
     "cron": _TIME,
@@ -202,7 +234,7 @@ def _advise(finding: UnknownKey, places: "_Places") -> Advice:
     if synonym is not None:
         return Advice(word=synonym)
     if key in HINTS:
-        return Advice(hint=HINTS[key])
+        return Advice(hint=_hint_of(key, finding.shape))
     moved = (
         places.below(key, finding.shape, parent)
         or places.beside(key, finding.shape)
@@ -211,7 +243,20 @@ def _advise(finding: UnknownKey, places: "_Places") -> Advice:
     if moved is not None:
         return moved
     near = closest(key, free) or _doubled(key, free)
-    return Advice(word=near, is_near=True) if near is not None else NONE
+    if near is not None:
+        return Advice(word=near, is_near=True)
+    return Advice(word=begun) if (begun := _begun(key, free)) is not None else NONE
+
+
+def _hint_of(key: str, at: Shape) -> str:
+    hint = HINTS[key]
+    return _NO_SECRET if hint is _SECRET and at.title.endswith(KEYCHAIN.title) else hint
+
+
+def _begun(key: str, words: list[str]) -> str | None:
+    """`return_step` for `return`, if no other word begins so."""
+    longer = [word for word in words if word.startswith(f"{key}_")]
+    return longer[0] if len(longer) == 1 else None
 
 
 def _doubled(key: str, words: list[str]) -> str | None:

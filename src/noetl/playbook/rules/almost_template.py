@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator
 
+from noetl.expressions.lexer import CURLY_QUOTES
 from noetl.expressions.template import parse
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.rules.code_texts import code_texts
 from noetl.playbook.rules.rule import Part, Rule
 from noetl.playbook.rules.spelling import respell
-from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence
+from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence, Style
 from noetl.playbook.source.scalars import quote
 
 ALMOST = r"(?:\$\{|\$|\{)\s*((?:workload|ctx|input|iter|output|event|keychain)\.[A-Za-z_][\w.]*)\s*\}{0,2}"
@@ -19,16 +20,27 @@ ALMOST = r"(?:\$\{|\$|\{)\s*((?:workload|ctx|input|iter|output|event|keychain)\.
 def check(document: Document) -> Iterator[Diagnostic]:
     for use in document.notes.templates:
         text = use.template.text
-        if text.startswith("${{") and text.endswith("}}") and text.count("{{") == 1 and not use.site.is_guard:
+        if use.site.is_guard:
+            continue
+        if text.startswith("${{") and text.endswith("}}") and text.count("{{") == 1:
             message = "the `$` before the template is text: the value is a text that begins with it"
             hint = f"write {quote(text[1:])}; if the sign is meant, `{{{{ '$' ~ … }}}}` says so"
             yield RULE.in_template(document, use, Part(0, 1), message, hint)
+        elif text[:1] in CURLY_QUOTES and text[-1:] in CURLY_QUOTES and use.node.style is Style.PLAIN:
+            yield _curly(use.node)
     code = {id(text.node) for text in document.once(code_texts)}
     parameters = frozenset(f"workload.{key}" for key in document.playbook.workload)
     for node in _texts(document):
         path = _path(node.text, parameters)
         if path is not None and id(node) not in code:
             yield _report(node, f"{{{{ {path} }}}}")
+
+
+def _curly(node: Scalar) -> Diagnostic:
+    """Only straight quotes are quotes to YAML."""
+    straight = quote(node.text[1:-1])
+    message = f"the curly quotes {node.text[0]} and {node.text[-1]} are part of the text"
+    return RULE.at(node, message, f"write {straight}", respell(node, straight))
 
 
 def _report(node: Scalar, template: str) -> Diagnostic:

@@ -12,7 +12,7 @@ from noetl.playbook.grammar.tasks import CHOICE_ELSE
 from noetl.playbook.source.nodes import Node, Scalar, Style
 from noetl.playbook.source.scalars import quote
 from noetl.playbook.source.tree import shorten
-from noetl.playbook.structure import WrongType
+from noetl.playbook.structure import WrongType, is_name
 
 SHORTHANDS = {
     "next": "write\nnext:\n  arcs:\n    - step: {}",
@@ -83,10 +83,20 @@ def shape_hint(type_: shape.Type) -> str | None:
     return ALLOW if its is ADMIT_THEN else ELSE if its is CHOICE_ELSE else None
 
 
+class _AnyName:
+    """The keys of a mapping that has none of its own: whatever can be a name."""
+
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and is_name(word)
+
+
+ANY_NAME = _AnyName()
+
+
 def tight_colon(text: str, words: Container[str]) -> str | None:
     """`name: world` for `name:world`, where `name` is a word that is possible there."""
     word, colon, rest = text.partition(":")
-    is_tight = colon and rest and not rest[0].isspace() and word in words
+    is_tight = colon and rest and not rest[0].isspace() and not rest.startswith("//") and word in words
     return f"{word}: {rest}" if is_tight else None
 
 
@@ -94,6 +104,8 @@ def colon_words(document: Document, type_: shape.Type) -> Container[str]:
     """The keys of the object that a type takes."""
     if isinstance(type_, shape.Nested):
         return type_.shape().fields
+    if isinstance(type_, shape.Values | shape.Table):
+        return ANY_NAME
     return document.vocabulary.task_words if isinstance(type_, shape.Pipeline) else ()
 
 

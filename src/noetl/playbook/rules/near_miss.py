@@ -30,6 +30,20 @@ DEEPER = {
 }
 """What the parts of an output and of an event hold."""
 
+ELSEWHERE = {
+    "output": {"body": "data", "json": "data", "text": "data", "rows": "data", "value": "data", "response": "data",
+               "status_code": "http.status", "headers": "http.headers", "exit_code": "process.exit_code",
+               "stdout": "process.stdout", "stderr": "process.stderr", "row_count": "pg.row_count"},
+    "output.http": {"status_code": "status", "code": "status", "header": "headers"},
+    "output.process": {"returncode": "exit_code", "return_code": "exit_code", "code": "exit_code", "rc": "exit_code"},
+    "output.error": {"type": "kind", "msg": "message", "text": "message"},
+    "output.loop": {"success": "succeeded", "ok": "succeeded", "errors": "failed", "count": "total"},
+    "event": {"type": "name", "kind": "name", "event": "name", "state": "status"},
+    "event.error": {"type": "kind", "msg": "message", "text": "message"},
+    "event.loop": {"success": "succeeded", "ok": "succeeded", "errors": "failed", "count": "total"},
+}  # fmt: skip
+"""What other tools call the parts of an output and of an event."""
+
 WHENCE = {
     "workload": "`workload` declares",
     "ctx": "some `set` writes",
@@ -53,7 +67,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
             if name.segments[0].name in members:
                 yield from _deeper(document, use, name)
                 continue
-            near = scopes[name.root].nearest(name.segments[0].name)
+            near = _other_name(name.root, name.segments[0].name) or scopes[name.root].nearest(name.segments[0].name)
             if near is not None and not are_numbered(near, name.segments[0].name):
                 yield _report(document, use, name, near)
     yield from _of_tasks_and_steps(document, scopes["output"])
@@ -63,9 +77,14 @@ def _deeper(document: Document, use: TemplateUse, name: NameUse) -> Iterator[Dia
     members = DEEPER.get((name.root, name.segments[0].name))
     if members is None or len(name.segments) == 1 or name.segments[1].name in members:
         return
-    near = closest(name.segments[1].name, members)
+    part, member = f"{name.root}.{name.segments[0].name}", name.segments[1].name
+    near = _other_name(part, member) or closest(member, members)
     if near is not None:
         yield _report(document, use, name, near, 1)
+
+
+def _other_name(part: str, member: str) -> str | None:
+    return ELSEWHERE.get(part, {}).get(member)
 
 
 def _of_tasks_and_steps(document: Document, members: Spelling) -> Iterator[Diagnostic]:
@@ -83,7 +102,7 @@ def _report(document: Document, use: TemplateUse, name: NameUse, near: str, dept
     member = name.segments[depth]
     path = ".".join((name.root, *(segment.name for segment in name.segments[:depth])))
     message = f"nothing gives `{path}.{member.name}`; did you mean `{path}.{near}`?"
-    whence = WHENCE.get(name.root, WHENCE["output"])
+    whence = f"`{path}` has" if depth else WHENCE.get(name.root, WHENCE["output"])
     hint = f"{whence} `{near}`; if `{member.name}` is meant, give it a `default(…)`"
     edit = replace_in_scalar(document.source, use.node, member.start, member.end, near)
     fix = [edit] if edit is not None and is_safe(member.name, near) else []

@@ -25,8 +25,10 @@ def _report(document: Document, finding: NeverRule) -> Diagnostic:
     else:
         message = f"this rule of {owner_of(finding.owner, finding.task)} never applies: its `when` {reason}"
     place = rule_guard(document, finding.rule, finding.task, finding.owner)
-    return RULE.at(place, message, None if is_constant else _HINT)
+    return RULE.at(place, message, _CONSTANT if is_constant else _HINT)
 
+
+_CONSTANT = "write a condition that can hold, or delete what depends on it"
 
 _HINT = '`output.status` is either "ok" or "error", and `output.error` is there only with "error"'
 

@@ -21,6 +21,8 @@ ELSEWHERE = {
     "goto": "jump",
     "pass": "continue",
     "parallel": "inclusive",
+    "both": "inclusive",
+    "ignore": "best_effort",
     "all": "inclusive",
     "first": "exclusive",
     "any": "each",
@@ -28,11 +30,16 @@ ELSEWHERE = {
     "concurrent": "parallel",
     "async": "parallel",
     "list": "append",
+    "collect": "append",
+    "total": "sum",
     "concat": "append",
     "remote": "distributed",
 }
 """What other tools call a word."""
 
+
+LETTERS_MIN = 3
+"""Fewer letters are no short form of a word."""
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 
@@ -59,7 +66,7 @@ def _report(node: Scalar, name: str, options: Sequence[str], doc: str = "") -> D
     message = f'"{name}" takes {wanted}; found {found(node)}'
     near, meaning = _near(node, options), _meaning(options, doc)
     if near is None:
-        return RULE.at(node, message, meaning or None)
+        return RULE.at(node, message, meaning or (f"write `{name}: {wanted}`" if len(options) == 1 else None))
     fix = correct(node, near)
     return RULE.at(node, message, f"did you mean `{near}`?" + (f" {meaning}" if meaning and not fix else ""), fix)
 
@@ -73,7 +80,13 @@ def _near(node: Scalar, options: Sequence[str]) -> str | None:
     if node.value is None:
         return None
     other = ELSEWHERE.get(node.text.lower())
-    return other if other in options else closest(node.text, options)
+    return other if other in options else closest(node.text, options) or _shortened(node.text, options)
+
+
+def _shortened(text: str, options: Sequence[str]) -> str | None:
+    """`exponential` for `exp`, if no other word begins so."""
+    longer = [option for option in options if len(text) >= LETTERS_MIN and option.startswith(text.lower())]
+    return longer[0] if len(longer) == 1 else None
 
 
 RULE = Rule("NOE104", "not-allowed", Severity.ERROR, check)

@@ -9,6 +9,7 @@ from noetl.playbook.grammar.policies import ADMIT, ADMIT_RULE, TASK_POLICY
 from noetl.playbook.grammar.policies import RULE as TASK_RULE
 from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.wording import found, head
+from noetl.playbook.source.nodes import Sequence
 from noetl.playbook.structure import Finding, MissingKey, OldWord, UnknownKey, WrongType
 
 CODE = "NOE301"
@@ -45,7 +46,7 @@ def _report(finding: Finding) -> Diagnostic | None:
             return RULE.at(key, message, _hint(key.text, _title(its.fields[key.text].type)))
         case WrongType(node=node, field=field, type=type_) if speaks_of(finding):
             message = f'"{field.name}" is an object; found {found(node)}'
-            return RULE.at(node, message, _hint(field.name, _title(type_)))
+            return RULE.at(node, message, _hint(field.name, _title(type_), is_list=isinstance(node, Sequence)))
         case MissingKey(parent=parent, shape=its) if its is TASK_POLICY or its is ADMIT:
             message = f'the {its.title} has no "rules"'
             word = "policy" if its is TASK_POLICY else "admit"
@@ -58,10 +59,10 @@ def _title(type_: shape.Type) -> str:
     return type_.shape().title if isinstance(type_, shape.Nested) else ""
 
 
-def _hint(word: str, title: str) -> str:
+def _hint(word: str, title: str, *, is_list: bool = True) -> str:
     """The right form, as far as the object has rules at all."""
     if title not in SAMPLES:
-        return f"write keys under `{word}`, not a list"
+        return f"write keys under `{word}`, not a list" if is_list else f"write keys under `{word}`, or delete it"
     then, otherwise = SAMPLES[title]
     first = f'    - when: "{{{{ … }}}}"\n      then: {{ {then} }}'
     return f"write\n{word}:\n  rules:\n{first}\n    - else:\n        then: {{ {otherwise} }}"

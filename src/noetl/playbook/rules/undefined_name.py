@@ -23,6 +23,7 @@ FAMILIAR = {
     "index": "iter.index",
     "item": "iter",
     "loop": "iter",
+    "parameters": "input",
     "params": "input",
     "prev": "_prev",
     "response": "output.data",
@@ -40,6 +41,9 @@ STEPS = frozenset({"jobs", "needs", "outputs", "steps", "tasks"})
 
 ELEMENTS = frozenset({"current", "element", "item"})
 """What other tools call the element of a loop."""
+
+PARAMETERS = frozenset({"inputs", "parameters", "params"})
+"""What other tools call the parameters of a run, or what a step is given."""
 
 OUTSIDE = {"env": "templates do not read the environment: declare a keychain entry, or pass a workload key"}
 
@@ -80,7 +84,8 @@ def _report(document: Document, reading: Reading, candidates: "_Candidates") -> 
     near = candidates.nearest(reading)
     if near is not None:
         message = f"{message}; did you mean `{near}`?"
-        fix = rename(document, reading, near) if _is_safe(reading, near) else []
+        is_sure = _is_safe(reading, near) and (near != "input" or candidates.has_input(reading))
+        fix = rename(document, reading, near) if is_sure else []
         return RULE.in_template(document, reading.use, first, message, here, fix)
     hint = "\n".join((*_advice(reading), here))
     familiar = _familiar(reading)
@@ -146,15 +151,19 @@ class _Candidates:
         for table in tables:
             if reading.root in table:
                 return table[reading.root]
+        if reading.root in PARAMETERS and self._is_parameter(reading):
+            return "workload"
         if reading.root in FAMILIAR:
             return None
         self._left -= sum(map(len, tables))
         if self._left < 0:
             return None
-        if reading.root == "inputs" and self._is_parameter(reading):
-            return "workload"
         near = closest(reading.root, [name for table in tables for name in table])
         return next((table[near] for table in tables if near in table), None) if near is not None else None
+
+    def has_input(self, reading: Reading) -> bool:
+        """Whether the step or the block is given anything, so that its `input` is likely meant."""
+        return bool(self._inputs.get(reading.place.frame.title))
 
     def _is_parameter(self, reading: Reading) -> bool:
         """Whether what is read is a key of the workload, and none of the step's input."""

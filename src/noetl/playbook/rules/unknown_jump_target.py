@@ -13,14 +13,16 @@ from noetl.playbook.source.nodes import Scalar
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    homes, unclear = _homes(document), document.once(known_names).unclear
+    homes, known_here = _homes(document), document.once(known_names)
+    steps, unclear = known_here.steps, known_here.unclear
     for tasks in document.once(pipelines):
         names = [task.task.name for task in tasks]
         known, spelling, sugar = unclear.union(names), Spelling(names), _sugar(tasks)
         for task, then in _jumps(tasks):
             target = document.node(then).get("to")
             if isinstance(target, Scalar) and target.text not in known:
-                yield _report(task, target, spelling, sugar.get(target.text), homes.get(target.text))
+                hint = _elsewhere(target.text, homes, steps)
+                yield _report(task, target, spelling, sugar.get(target.text), hint)
 
 
 def _homes(document: Document) -> dict[str, str]:
@@ -45,12 +47,19 @@ def _jumps(tasks: list[WrittenTask]) -> Iterator[tuple[WrittenTask, Then]]:
             yield from ((task, then) for then in thens if then.do is Directive.JUMP)
 
 
-def _report(task: WrittenTask, target: Scalar, spelling: Spelling, entry: str | None, home: str | None) -> Diagnostic:
+def _elsewhere(name: str, homes: dict[str, str], steps: frozenset[str]) -> str | None:
+    """What to do where the name is known, but not in this pipeline."""
+    if name in homes:
+        return f"{homes[name]} has such a task, but a jump stays in its pipeline; use an arc"
+    return f'"{name}" is a step: an arc under `next` leads there, after `do: break`' if name in steps else None
+
+
+def _report(task: WrittenTask, target: Scalar, spelling: Spelling, entry: str | None, hint: str | None) -> Diagnostic:
     message = f'task "{task.task.name}" jumps to "{target.text}", which is not a task of {title(task.owner)}'
     if entry is not None:
         return RULE.at(target, message, f'it begins with the task "{entry}": jump there', respell(target, entry))
-    if home is not None:
-        return RULE.at(target, message, f"{home} has such a task, but a jump stays in its pipeline; use an arc")
+    if hint is not None:
+        return RULE.at(target, message, hint)
     near = spelling.nearest(target.text)
     if near is None:
         return RULE.at(target, message, f"use one of: {spelling.shown}")

@@ -27,7 +27,7 @@ from noetl.playbook.rules.written import owners
 from noetl.playbook.source.nodes import Mapping, Scalar, Sequence
 from noetl.playbook.source.scalars import quote, resolve_plain
 from noetl.playbook.source.tree import shorten
-from noetl.playbook.structure import TooFew, WrongType
+from noetl.playbook.structure import TooFew, WrongType, is_name
 
 Cure = tuple[str | None, list[Edit]]
 NONE: Cure = (None, [])
@@ -37,7 +37,10 @@ FLAGS = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "f
 EXAMPLES = {
     "workflow": "write a list of steps, each of which begins with `- step: name`",
     "arcs": "write a list of arcs, each of which begins with `- step: name`",
+    "keychain": "write a list of entries, each of which begins with `- name: …`",
 }
+
+KEYED = {"workbook": "write the name of each block as a key, without a dash, and what the block holds below it"}
 
 EMPTY = {"else": "indent what belongs to it below `else`"}
 
@@ -63,7 +66,7 @@ def _loops(document: Document) -> Iterator[Diagnostic]:
 
 def _list_cure(node: Scalar) -> Cure:
     if node.value is None:
-        return NONE
+        return "write the list behind `in:`, or one {{ … }} that gives it", []
     text = node.text.strip()
     if text.startswith("[") and text.endswith("]"):
         return "remove the quotes", respell(node, text)
@@ -113,7 +116,7 @@ def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure:
             return _number_cure(node, type_)
         case shape.Flag():
             word = FLAGS.get(node.text.lower())
-            return _written(node, word) if word is not None else NONE
+            return _written(node, word) if word is not None else ("write true or false, without quotes", [])
         case shape.Text():
             return _written(node, API_VERSION if name == "apiVersion" else quote(node.text))
         case shape.Name():
@@ -122,8 +125,19 @@ def _cure(node: Scalar, type_: shape.Type, name: str) -> Cure:
             return EXAMPLES.get(name, f"write a list: [{shorten(node.text)}]"), []
         case _ if name in SHORTHANDS and isinstance(node.value, str):
             return SHORTHANDS[name].format(shorten(node.text)), []
+        case shape.Values() | shape.Assignments() | shape.Table() | shape.Nested():
+            return _mapping_hint(node.text, name), []
         case _:
             return NONE
+
+
+def _mapping_hint(text: str, name: str) -> str:
+    """What to write where a text stands for a mapping: perhaps only its colon is an equals sign."""
+    key, equals, _ = text.partition("=")
+    word = key.strip()
+    if equals and is_name(word.replace(".", "_")):
+        return f"write a colon in place of `=`: `{word}: …`"
+    return f"write lines of the form `key: value` below `{name}`"
 
 
 def _number_cure(node: Scalar, type_: shape.Number) -> Cure:
@@ -145,7 +159,7 @@ def _hint(node: Sequence | Mapping, type_: shape.Type, name: str) -> str | None:
     if isinstance(node, Mapping) and takes_list:
         return EXAMPLES.get(name, "begin each item with `- `")
     if isinstance(node, Sequence) and not takes_list and expected(type_) == "a mapping":
-        return "write `key: value` without the dash"
+        return KEYED.get(name, "write `key: value` without the dash")
     return None
 
 

@@ -41,6 +41,15 @@ def explain_after_quote(failure: Failure) -> SourceProblem | None:
     if last.line < last.end_line:
         message = f"the quote {mark} opened here ends only on line {last.end_line}, where more text follows"
         return failure.report(message, last.start, last.start + 1, f"close it on line {last.line}")
+    if failure.found == "," and not failure.lines.line_text(failure.line).rstrip().rpartition(",")[2]:
+        fix = (Edit(failure.at, failure.at + 1, ""),)
+        return failure.report(
+            "found a comma behind the value",
+            failure.at,
+            failure.at + 1,
+            "delete it: each key has a line of its own",
+            fix,
+        )
     inner = "''" if last.style is Style.SINGLE else '\\"'
     hint = f"put quotes around the whole value; inside them write {mark} as {inner}"
     return failure.report("found text behind the closing quote", failure.at, failure.at + 1, hint)

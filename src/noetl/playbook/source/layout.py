@@ -1,6 +1,7 @@
 """Mistakes of layout: tabs, a missing space after a colon or dash, lines indented like none above."""
 
 import re
+import sys
 
 from noetl.playbook.diagnostics import Edit
 from noetl.playbook.source.failures import LINE_CHARS_MAX, Failure, parts_of
@@ -9,7 +10,7 @@ from noetl.playbook.source.nodes import SourceProblem
 _TIGHT_COLON = re.compile(r"\s*(?:-\s+)*[\w.-]+(:)(?=[^\s:/])")
 _NO_COLON = re.compile(r"[ \t]*+(?:- +)*([A-Za-z_]\w*) +([\[{])")
 _TIGHT_DASH = re.compile(r"\s*(-)(?=[^\s\-.\d])")
-_LEVELS_MAX = 5
+_LEVELS_MAX = 8
 _SHOWN_CHARS_MAX = 30
 
 
@@ -117,15 +118,26 @@ def explain_indentation(failure: Failure) -> SourceProblem | None:
     levels = _levels_above(failure)
     if not levels or parts.indent in levels:
         return _explain_misplaced(failure, is_item=bool(parts.dashes))
-    shown = " and ".join(map(str, sorted(levels)))
+    *others, last = map(str, sorted(levels))
+    shown = f"{', '.join(others)} or {last}" if others else last
     message = f"this line is indented by {parts.indent}; the lines above it by {shown}"
-    hint = "align it with the line it belongs to"
-    return failure.report(message, failure.at, failure.at + 1, hint)
+    return failure.report(message, failure.at, failure.at + 1, _alignment(levels, parts.indent))
+
+
+def _alignment(levels: dict[int, int], indent: int) -> str:
+    """The lines above that come nearest: one that is indented less, and one that is indented more."""
+    less, more = [at for at in levels if at < indent][:1], [at for at in levels if at > indent][-1:]
+    lines = [f"line {levels[at]}" for at in (*less, *more)]
+    return (
+        f"align it with {' or '.join(lines)}, whichever it belongs to"
+        if len(lines) > 1
+        else f"align it with {lines[0]}"
+    )
 
 
 def _explain_misplaced(failure: Failure, *, is_item: bool) -> SourceProblem | None:
     if is_item and failure.problem == "did not find expected key":
-        message, hint = "found a list item; expected a key", "indent it to belong to the line above"
+        message, hint = "found a list item; expected a key", _key_before(failure)
     elif not is_item and failure.problem == "did not find expected '-' indicator":
         message, hint = "found a key; expected a list item", 'begin it with "- ", or indent it less'
     else:
@@ -133,14 +145,24 @@ def _explain_misplaced(failure: Failure, *, is_item: bool) -> SourceProblem | No
     return failure.report(message, failure.at, failure.at + 1, hint)
 
 
-def _levels_above(failure: Failure) -> list[int]:
-    """The indentations that are open above the line, the innermost first."""
-    levels: list[int] = []
+def _key_before(failure: Failure) -> str:
+    """Under a key without a value the item was to be indented; elsewhere the key itself is missing."""
+    above = failure.before(failure.line)
+    upper = parts_of(failure.lines, above) if above is not None else None
+    is_open = upper is not None and upper.key and not upper.value
+    return "indent it to belong to the line above" if is_open else "write the key of the list on a line before it"
+
+
+def _levels_above(failure: Failure) -> dict[int, int]:
+    """The indentations that are open above the line, the innermost first, each with its nearest line."""
+    levels: dict[int, int] = {}
+    lowest = sys.maxsize
     line = failure.before(failure.line)
     while line is not None and len(levels) < _LEVELS_MAX:
         content = failure.lines.line_text(line)
         indent = len(content) - len(content.lstrip(" "))
-        if not levels or indent < levels[-1]:
-            levels.append(indent)
+        if indent < lowest:
+            lowest = indent
+            levels[indent] = line
         line = failure.before(line)
     return levels

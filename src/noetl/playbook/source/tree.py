@@ -70,6 +70,7 @@ class _Frame:
         "has_key",
         "height",
         "index",
+        "is_split",
         "items",
         "key",
         "start",
@@ -83,6 +84,7 @@ class _Frame:
         self.height = 1
         self.anchor: str | None = None
         self.template = False
+        self.is_split = False
         self.items: list[Node] = []
         self.index: dict[str, Entry] | None = {} if mapping else None
         self.key: Scalar | None = None
@@ -329,9 +331,26 @@ class TreeBuilder:
         self._collect("key_type", "the merge key << is not part of YAML 1.2", key.start, key.end, hint)
 
     def _duplicate(self, first: Scalar, key: Scalar) -> None:
+        """Of an item that lacks its dash all keys are there twice; that is one mistake."""
+        frame = self._frame
+        if frame.is_split:
+            return
+        if self._is_new_item(first, key):
+            frame.is_split = True
+            message = f'the key "{shorten(key.text)}" is already on line {first.line} of the same list item'
+            hint = 'if a new item begins here, put "- " before it; otherwise keep one of the two'
+            self._collect("duplicate_key", message, key.start, key.end, hint)
+            return
         message = f'the key "{shorten(key.text)}" is already on line {first.line} of the same mapping'
         hint = "keep one of the two; only the first was read"
         self._collect("duplicate_key", message, key.start, key.end, hint)
+
+    def _is_new_item(self, first: Scalar, key: Scalar) -> bool:
+        """Whether the first key of a list item, which a dash stands before, comes again at the start of a line."""
+        frame = self._frame
+        is_item = not frame.flow and bool(self._stack) and self._stack[-1].index is None and len(self._stack) > 1
+        is_first = frame.index is not None and next(iter(frame.index)) == key.text
+        return is_item and is_first and first.line != key.line and first.column == key.column
 
     def _after_properties(self, event: _ScalarEvent | _StartEvent, start: int, end: int) -> int:
         """Where the node itself begins, behind its anchor and tag; a tag is a problem of its own."""
