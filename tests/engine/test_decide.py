@@ -148,6 +148,18 @@ def test_poison_fails_one_iteration_of_a_loop_whether_its_start_was_told_or_not(
     assert driver.state.status == "completed"
 
 
+def test_poison_that_never_started_is_failed_only_where_there_is_room_for_it() -> None:
+    step = "loop: { in: [1, 2], iterator: row, spec: { mode: parallel, max_in_flight: 1 } }"
+    driver = Driver(pipeline(ONE, step=step + "\nspec: { policy: { failure: { mode: best_effort } } }"))
+    driver.move(driver.state.runs["s#1"], (0,))
+    assert rejected(driver, FailPoison("s#1", (1,), 5)) == "stale"
+    driver.send(FailPoison("s#1", (0,), 5))
+    driver.send(FailPoison("s#1", (1,), 5))
+    assert only(driver.facts, "loop.iteration.f") == (
+        "loop.iteration.failed s#1[0] !poison\nloop.iteration.failed s#1[1] !poison"
+    )
+
+
 def test_what_waits_or_could_not_start_is_no_poison() -> None:
     tasks = """
     - name: a

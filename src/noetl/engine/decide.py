@@ -261,11 +261,13 @@ def _poison(program: Program, run: RunView, command: FailPoison) -> list[e.Fact]
 
 
 def _may_be_poison(program: Program, run: RunView, loop: LoopView, index: int) -> bool:
-    """An iteration that was handed out: it runs, or could have been started."""
+    """An iteration that was handed out: it runs, or could be started now. Where there is no room, it is told again."""
     if loop.level + 1 < len(program.steps[run.step].levels) or not 0 <= index < loop.count or index in loop.ended:
         return False
     known = loop.live.get(index)
-    return not known.is_parked if known is not None else not is_stopping(run, loop)
+    if known is not None:
+        return not known.is_parked
+    return not is_stopping(run, loop) and len(loop.live) < loop.max_in_flight
 
 
 def _holder(run: RunView, path: e.Path) -> RunView | IterationView | None:
