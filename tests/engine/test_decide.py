@@ -160,6 +160,20 @@ def test_poison_that_never_started_is_failed_only_where_there_is_room_for_it() -
     )
 
 
+def test_in_nested_loops_only_what_workers_run_can_be_poison() -> None:
+    step = """
+    loop: { in: "{{ [[1], [2, 3]] }}", iterator: row, loop: { in: "{{ iter.row }}", iterator: item } }
+    spec: { policy: { failure: { mode: best_effort } } }
+    """
+    driver = Driver(pipeline(ONE, step=step))
+    assert rejected(driver, FailPoison("s#1", (0,), 5)) == "stale"
+    driver.send(FailPoison("s#1", (0, 0), 5))
+    assert rejected(driver, FailPoison("s#1", (0, 0), 5)) == "stale"
+    driver.run()
+    assert "loop.iteration.failed s#1[0,0] !poison" in driver.log()
+    assert only(driver.facts, "workflow.f") == "workflow.finished completed [[null],[null,null]]"
+
+
 def test_what_waits_or_could_not_start_is_no_poison() -> None:
     tasks = """
     - name: a

@@ -46,6 +46,13 @@ def test_inclusive_takes_all_arcs_that_are_true() -> None:
     )
 
 
+def test_tokens_arrive_in_the_order_of_their_arcs() -> None:
+    driver = run(routed("{ step: b }, { step: c }, { step: b }", "inclusive"))
+    assert only(driver.facts, "step.sch").splitlines()[1:] == [
+        f"step.scheduled {run_id}" for run_id in ("b#1", "c#1", "b#2")
+    ]
+
+
 def test_no_arc_taken_after_success_ends_the_branch_and_its_output_is_that_of_the_execution() -> None:
     driver = run(routed("{ step: b, when: false }"), t=5)
     assert (driver.state.status, driver.data) == ("completed", 5)
