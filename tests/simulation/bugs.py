@@ -30,6 +30,7 @@ from noetl.storage.memory import store
 from noetl.storage.memory.agenda import Agenda
 from noetl.storage.memory.store import MemoryStore
 from tests.simulation.faults import Rates
+from tests.simulation.plays import written
 from tests.simulation.settings import TIGHT_SERVER, Setting, setting
 from tests.simulation.world import World
 
@@ -426,6 +427,9 @@ def message_gone_when_read() -> AbstractContextManager[None]:
     return swapped((MemoryStore, "messages", consuming))
 
 
+CUT_OFF = {"rates": Rates(partitions=6.0), "workers": 3, "servers": 1, "long_share": 0.3}
+"""Workers lose their only server for longer than a lease, while tools run."""
+
 BUGS = (
     Bug("acknowledge_before_commit", "a server answers before its commit", 10, acknowledge_before_commit),
     Bug("loser_dropped", "a conflict counts as a commit: the loser's events are gone", 60, loser_dropped),
@@ -439,7 +443,13 @@ BUGS = (
         {"server": TIGHT_SERVER},
     ),
     Bug("snapshot_before_commit", "a snapshot is taken before the commit", 10, snapshot_before_commit),
-    Bug("arc_set_lost_on_replay", "folding a log leaves out what arcs set", 60, arc_set_lost_on_replay),
+    Bug(
+        "arc_set_lost_on_replay",
+        "folding a log leaves out what arcs set",
+        60,
+        arc_set_lost_on_replay,
+        {"rates": Rates(crashes=8.0)},
+    ),
     Bug("summary_disagrees", "lists show an execution as running that has failed", 20, summary_disagrees),
     Bug("duplicate_report_applied", "facts that do not follow are recorded", 60, duplicate_report_applied),
     Bug(
@@ -452,8 +462,14 @@ BUGS = (
     Bug("heartbeat_renews_nothing", "the store answers a heartbeat and renews nothing", 40, heartbeat_renews_nothing),
     Bug("heartbeat_not_sent", "a worker sends no heartbeats: tools outlive their lease", 60, heartbeat_not_sent),
     Bug("end_of_lease_not_told", "a heartbeat never hears that its lease is over", 40, end_of_lease_not_told),
-    Bug("fence_off", "a worker that is cut off goes on", 60, fence_off),
-    Bug("lease_trusted_too_long", "a worker trusts its lease for longer than the store", 60, lease_trusted_too_long),
+    Bug("fence_off", "a worker that is cut off goes on", 60, fence_off, CUT_OFF),
+    Bug(
+        "lease_trusted_too_long",
+        "a worker trusts its lease for longer than the store",
+        60,
+        lease_trusted_too_long,
+        {"rates": Rates(freezes=8.0)},
+    ),
     Bug(
         "deadline_unchecked",
         "a worker that stood still starts a tool under an old lease",
@@ -481,7 +497,13 @@ BUGS = (
         claim_of_older_state,
         {"servers": 3, "rates": Rates(slow=0.15)},
     ),
-    Bug("collection_evaluated_again", "each claim evaluates the collection anew", 100, collection_evaluated_again),
+    Bug(
+        "collection_evaluated_again",
+        "each claim evaluates the collection anew",
+        20,
+        collection_evaluated_again,
+        {"play": written("a collection that its own iterations change")},
+    ),
     Bug(
         "task_before_acknowledgement",
         "a task starts before the last one's end is durable",
@@ -489,18 +511,42 @@ BUGS = (
         task_before_acknowledgement,
     ),
     Bug("reported_before_stored", "a report speaks of data that is not stored yet", 60, reported_before_stored),
-    Bug("loop_done_by_step_name", "a loop step is done once, however often it runs", 60, loop_done_by_step_name),
-    Bug("guard_error_is_no", "a guard that fails counts as no", 100, guard_error_is_no),
+    Bug(
+        "loop_done_by_step_name",
+        "a loop step is done once, however often it runs",
+        20,
+        loop_done_by_step_name,
+        {"play": written("a loop step that runs three times")},
+    ),
+    Bug(
+        "guard_error_is_no",
+        "a guard that fails counts as no",
+        20,
+        guard_error_is_no,
+        {"play": written("a guard that breaks")},
+    ),
     Bug("timer_revives", "a timer of a cancelled execution starts it again", 100, timer_revives),
-    Bug("children_not_cancelled", "children go on when their caller has ended", 100, children_not_cancelled),
+    Bug(
+        "children_not_cancelled",
+        "children go on when their caller has ended",
+        100,
+        children_not_cancelled,
+        {"rates": Rates(crashes=8.0)},
+    ),
     Bug("message_twice_two_children", "a message that comes twice starts two children", 60, message_twice_two_children),
     Bug(
         "messages_not_swept",
         "a server that misses a hint never looks for messages",
         60,
         messages_not_swept,
-        {"rates": Rates(crashes=8.0, forgotten=0.15)},
+        {"rates": Rates(refused=0.15, forgotten=0.15), "servers": 1},
     ),
-    Bug("timer_gone_when_read", "a timer is gone though its command was not carried", 60, timer_gone_when_read),
+    Bug(
+        "timer_gone_when_read",
+        "a timer is gone though its command was not carried",
+        60,
+        timer_gone_when_read,
+        {"rates": Rates(refused=0.15, forgotten=0.15), "play": written("long waits")},
+    ),
     Bug("message_gone_when_read", "a message is gone though nobody has taken it", 60, message_gone_when_read),
 )

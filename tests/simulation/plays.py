@@ -198,11 +198,14 @@ def play(seed: int) -> Play:
     chance = Random(f"{seed}/play")
     number, is_bulky = chance.randrange(2**32), chance.random() < BULKY_SHARE
     if chance.random() < WRITTEN_SHARE:
-        name = chance.choice(sorted(WRITTEN))
-        found = Play(name, compiled(HEAD + WRITTEN[name]), (compiled(CHILD),), number)
+        found = written(chance.choice(sorted(WRITTEN)), number)
     else:
         found = _random_play(number)
     return _bulky(found) if is_bulky else found
+
+
+def written(name: str, number: int = 1) -> Play:
+    return Play(name, compiled(HEAD + WRITTEN[name]), (compiled(CHILD),), number)
 
 
 def _bulky(found: Play) -> Play:
