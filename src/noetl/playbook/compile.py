@@ -44,7 +44,7 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
     document = None
     if source.complete and source.root is not None:
         document = parse_document(source, source.root, vocabulary or Vocabulary())
-        found.extend(_unfixed(_check(document)) if problems else _check(document))
+        found.extend(_unfixed(_apart(_check(document), problems)) if problems else _check(document))
     elif source.lost and source.root is not None:
         rest = parse_document(source, source.root, vocabulary or Vocabulary())
         found.extend(_unfixed(trusted(_check(rest), rest)))
@@ -56,6 +56,12 @@ def compile_playbook(data: bytes | str, name: str, vocabulary: Vocabulary | None
 def _source_diagnostics(problems: list[SourceProblem]) -> list[Diagnostic]:
     by_kind = {rule.problem: rule for rule in RULES if rule.problem is not None}
     return [by_kind[problem.kind].at(problem.span, problem.message, problem.hint, problem.fix) for problem in problems]
+
+
+def _apart(found: Iterable[Diagnostic], problems: list[SourceProblem]) -> Iterator[Diagnostic]:
+    """Without what follows from an alias that stands for nothing known."""
+    aliases = {problem.span for problem in problems if problem.kind == "alias"}
+    return (diagnostic for diagnostic in found if diagnostic.span not in aliases)
 
 
 def _unfixed(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:

@@ -47,8 +47,10 @@ def _explained(builder: TreeBuilder, error: yaml.MarkedYAMLError, end: int) -> P
     collected = list(builder.problems)
     root = builder.close()
     problem = explain_syntax(_failure(builder, error, end, opening, _last_scalar(root)))
-    # A template that was taken for a mapping is also what broke its line: one mistake, told once.
+    # What broke its line is told already, such as a template that was taken for a mapping: one mistake, told once.
     others = [other for other in collected if other.span.line != problem.span.line]
+    aliases = (other for other in collected if other.kind == "alias" and other.span.line == problem.span.line)
+    problem = next(aliases, problem)
     return Part(root, [*others, problem], problem, builder.values)
 
 

@@ -1,7 +1,7 @@
 """YAML text to a tree of nodes with positions, or to the reasons why not. Never raises, whatever the input.
 
-Duplicate and non-text keys and tags are collected while the reading goes on. A part that is no YAML is left out, so
-that the others can still be read; anything else ends the reading there.
+Duplicate and non-text keys, tags and unknown aliases are collected while the reading goes on. A part that is no YAML
+is left out, so that the others can still be read; anything else ends the reading there.
 """
 
 from noetl.playbook.diagnostics import Span

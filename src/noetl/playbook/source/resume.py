@@ -42,20 +42,24 @@ def read_rest(lines: Lines, failed: Part) -> Rest:
         return _without_rest(failed, failed.problems)
     attempts = _Attempts(lines)
     broken = dict(attempts.broken(parts))
-    problems = [problem for part in broken.values() for problem in part.problems]
+    problems = [problem for part in broken.values() for problem in _sure(part)]
     lost = list(broken)
     if lost and not attempts.may_go_on:
         return _without_rest(failed, problems)
     whole = attempts.without(sections, lost) if lost else failed
     while whole.is_broken and attempts.may_go_on:
-        problems += whole.problems
+        problems += _sure(whole)
         lost.append(_section_of(lines, sections, whole.problems[-1]))
         whole = attempts.without(sections, lost)
-    # An alias may stand for something in a part that is lost.
-    problems += [problem for problem in whole.problems if problem.kind != "alias"]
-    if whole.ended_by is not None or not isinstance(whole.root, Mapping):
+    problems += _sure(whole)
+    if whole.ended_by is not None or len(_sure(whole)) < len(whole.problems) or not isinstance(whole.root, Mapping):
         return _without_rest(failed, problems)
     return Rest(whole.root, _in_order(problems), tuple(lines.text[section.start : section.end] for section in lost))
+
+
+def _sure(part: Part) -> list[SourceProblem]:
+    """All but those of aliases: they may stand for something in a part that is lost."""
+    return [problem for problem in part.problems if problem.kind != "alias"]
 
 
 def _without_rest(failed: Part, problems: Sequence[SourceProblem]) -> Rest:

@@ -264,10 +264,8 @@ class TreeBuilder:
             return
         anchored = self._anchors.get(event.anchor)
         if anchored is None:
-            name = event.anchor
-            hint = f'quote a text that begins with *: "*{name}"; or mark the value to repeat: &{name}'
-            fix = self._quoting(start)
-            raise self._refused("alias", f"alias *{name} has no anchor before it", start, end, hint, fix)
+            self._unknown_alias(event.anchor, start, end)
+            return
         if anchored.node is None:
             hint = "an alias cannot stand inside the value it repeats; write the value out"
             raise self._refused("alias", f"alias *{event.anchor} contains itself", start, end, hint)
@@ -282,6 +280,12 @@ class TreeBuilder:
         if isinstance(node, Scalar) and frame.index is not None and not frame.has_key:
             node = Scalar(start, end, self.lines, node.value, node.text, _PLAIN)
         self._add(node, end)
+
+    def _unknown_alias(self, name: str, start: int, end: int) -> None:
+        """What is written stands for what is not known, so that the rest can be read."""
+        hint = f'quote a text that begins with *: "*{name}"; or mark the value to repeat: &{name}'
+        self._collect("alias", f"alias *{name} has no anchor before it", start, end, hint, self._quoting(start))
+        self._add(Scalar(start, end, self.lines, f"*{name}", f"*{name}", _PLAIN), end)
 
     def _quoting(self, start: int) -> tuple[Edit, ...]:
         """The edit that quotes the value which begins at `start`, if it fills the rest of its line."""
