@@ -106,7 +106,7 @@ def numbers() -> Iterator[int]:
         (10**30, 10**30),
         ([1.5, True, "ä", {"b": None}, Scalar(2)], [1.5, True, "ä", {"b": None}, 2]),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_value_becomes_json_as_people_expect(value: object, data: object) -> None:
     assert json.loads(encoded({"value": value}, 10_000)) == {"value": data}
