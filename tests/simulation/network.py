@@ -124,6 +124,8 @@ class Network:
         finally:
             timer.cancel()
             self._open.pop(call.number, None)
+            if call.answer.done() and not call.answer.cancelled():
+                call.answer.exception()  # whoever was cancelled in the same moment never looked at it
 
     def _begin(self, target: str, method: str, arguments: tuple[object, ...], carriage: Carriage) -> Call:
         self._calls += 1

@@ -19,7 +19,7 @@ from noetl.data_plane.limits import Limits as WorkerLimits
 from noetl.data_plane.worker import Worker
 from noetl.engine.output import Output
 from noetl.playbook.model import encode
-from noetl.ports import Append, Appended, Ask, Conflict, Console, Fenced, Granted, Registered, Summary, ToolCall
+from noetl.ports import Append, Appended, Ask, Conflict, Console, Fenced, Granted, Registered, ToolCall
 from noetl.storage.memory import MemoryCatalog, MemoryResults, MemoryStore
 from tests.simulation.clocks import SeededChance, SimulatedClock
 from tests.simulation.loop import SimulatedLoop
@@ -83,7 +83,10 @@ class CountingStore(MemoryStore):
             appends = [msgspec.structs.replace(each, events=[b""] * len(each.events)) for each in appends]
         answers = await super().commit(appends)
         self.claims += sum(len(answer.granted) for answer in answers if isinstance(answer, Appended))
-        self.ended += sum(_is_end(append.summary) for append in appends)
+        for append in appends:
+            if append.summary is not None and append.summary.has_ended:
+                assert append.summary.status == "completed", append.summary
+                self.ended += 1
         return answers
 
     async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
@@ -202,10 +205,6 @@ class _System:
         chance = SeededChance(1, "all", 1)
         self.now, self.monotonic = clock.now, clock.monotonic
         self.new_id, self.draw = chance.new_id, chance.draw
-
-
-def _is_end(summary: Summary | None) -> bool:
-    return summary is not None and summary.has_ended
 
 
 def _rss_bytes() -> int:
