@@ -2,7 +2,7 @@
 
 import pytest
 
-from noetl.engine.kept import Kept, kept_outputs, names_read
+from noetl.engine.kept import Kept, kept_outputs, names_read, workload_read
 from noetl.engine.program import Program
 from noetl.playbook.compile import compile_playbook
 from tests.engine.playbooks import HEAD
@@ -87,3 +87,22 @@ def test_the_names_that_a_pipeline_reads_are_those_of_the_blocks_that_it_calls_t
     program = Program(playbook)
     assert program.reads("two") == {"workload"}
     assert program.reads("one") is program.reads("one")
+
+
+def _workload_read(step: str, loop: str = "") -> frozenset[str] | None:
+    text = (
+        f"{HEAD}workflow:\n- step: s\n{loop}  tool: {{ kind: python, code: x, input: {{ a: '{{{{ {step} }}}}' }} }}\n"
+    )
+    playbook = compile_playbook(text, "a.yaml").playbook
+    assert playbook is not None
+    return workload_read(playbook.workflow[0], playbook)
+
+
+def test_a_worker_is_given_only_the_keys_of_the_workload_that_its_pipeline_reads() -> None:
+    assert _workload_read("workload.a.b + ctx.c") == {"workload", "a", "ctx"}
+    assert _workload_read("iter.row", '  loop: { in: "{{ workload.rows }}", iterator: row }\n') == {"iter"}
+
+
+@pytest.mark.parametrize("whole", ["workload", "workload | length", "workload[ctx.key]"])
+def test_a_worker_is_given_the_whole_workload_where_a_template_may_read_any_of_it(whole: str) -> None:
+    assert _workload_read(whole) is None

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from noetl.engine.cursor import Cursor
+from noetl.engine.events import Values
 from noetl.engine.loops import ctx_at, is_stopping, loop_under, scratch_at
 from noetl.engine.program import Program
 from noetl.engine.reference import External, Reference
@@ -28,13 +29,19 @@ def claim_of(program: Program, state: State, granted: Granted, stored: Stored) -
         state.digest,
         run.step,
         run.is_started,
-        state.workload,
+        _workload(program, state, run.step),
         ctx,
         run.input,
         dict(state.outputs),
         cursor,
         loop,
     )
+
+
+def _workload(program: Program, state: State, step: str) -> Values:
+    """No more of the workload than is read: a claim may be one of thousands."""
+    keys = program.workload_read(step)
+    return state.workload if keys is None else {key: state.workload[key] for key in state.workload if key in keys}
 
 
 def _loop(program: Program, run: RunView, granted: Granted, stored: Stored) -> Loop | None:

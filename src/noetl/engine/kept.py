@@ -32,6 +32,21 @@ def kept_outputs(playbook: Playbook) -> Kept:
 
 def names_read(owner: Step | Block, playbook: Playbook) -> frozenset[str]:
     """The roots of all names in the templates of a pipeline, and of the blocks that it calls."""
+    return frozenset(use.root for use in _uses(*_owners(owner, playbook)))
+
+
+def workload_read(step: Step, playbook: Playbook) -> frozenset[str] | None:
+    """The keys of the workload that a worker may read for a step, by `workload.key` or bare; None where it is all."""
+    _, *blocks = _owners(step, playbook)
+    specs = [level.spec for level in step.loop.levels()] if step.loop is not None else []
+    uses = list(_uses(step.tool, step.spec, specs, playbook.executor.spec, playbook.keychain, *blocks))
+    own = [use.segments for use in uses if use.root == "workload"]
+    if not all(own):
+        return None
+    return frozenset(use.root for use in uses) | frozenset(str(segments[0].name) for segments in own)
+
+
+def _owners(owner: Step | Block, playbook: Playbook) -> tuple[Step | Block, ...]:
     owners: dict[str, Step | Block] = {"": owner}
     waiting: list[Step | Block] = [owner]
     while waiting:
@@ -40,7 +55,11 @@ def names_read(owner: Step | Block, playbook: Playbook) -> frozenset[str]:
             if block is not None and block.name not in owners:
                 owners[block.name] = block
                 waiting.append(block)
-    return frozenset(use.root for each in owners.values() for text in _texts(each) for use in parse(text).names)
+    return tuple(owners.values())
+
+
+def _uses(*parts: object) -> Iterator[NameUse]:
+    return (use for part in parts for text in _texts(part) for use in parse(text).names)
 
 
 def _pipelines(playbook: Playbook) -> Iterator[tuple[str, Step | Block]]:

@@ -6,7 +6,7 @@ from functools import cached_property
 import msgspec
 
 from noetl.engine.binding import Evaluate, Places, Scope, Test, binder, guard
-from noetl.engine.kept import Kept, kept_outputs, names_read
+from noetl.engine.kept import Kept, kept_outputs, names_read, workload_read
 from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
 from noetl.engine.scopes import Setter, setter
@@ -110,6 +110,7 @@ class Program:
         self.steps: Mapping[str, ReadyStep] = {step.name: self._step(step) for step in playbook.workflow}
         self.ctx_bytes_max = limit([playbook.executor.spec], "ctx_bytes_max", CTX_BYTES_MAX_DEFAULT)
         self._reads: dict[str, frozenset[str]] = {}
+        self._workloads: dict[str, frozenset[str] | None] = {}
         self._pipelines: dict[str, ReadyPipeline] = {}
         self._blocks: dict[str, ReadyBlock] = {}
 
@@ -124,6 +125,12 @@ class Program:
         if found is None:
             found = self._reads[step] = names_read(self.steps[step].step, self.playbook)
         return found
+
+    def workload_read(self, step: str) -> frozenset[str] | None:
+        """The keys of the workload that a worker may read for a step; None where it is all."""
+        if step not in self._workloads:
+            self._workloads[step] = workload_read(self.steps[step].step, self.playbook)
+        return self._workloads[step]
 
     def pipeline(self, step: str) -> ReadyPipeline:
         found = self._pipelines.get(step)
