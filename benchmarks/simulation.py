@@ -35,12 +35,12 @@ def main() -> int:
     workers, executions, iterations = 1_000 // part, 10_000 // part, 1_000_000 // part
     if options.profile:
         _profile(partial(many_executions, 1_000, workers=100))
-        _profile(partial(long_loop, 10_000, workers=100))
+        _profile(partial(long_loop, 10_000, workers=10))
         return 0
     small = many_executions(executions // 10, workers=workers // 10)
     many = many_executions(executions, workers=workers)
-    short = long_loop(iterations // 10, workers=100)
-    long = long_loop(iterations, workers=100)
+    short = long_loop(iterations // 10, workers=10)
+    long = long_loop(iterations, workers=10)
     idle = idle_workers(workers, IDLE_S)
     print(_executions(many, workers), _iterations(long), _idle(idle), sep="\n")
     return _verdict({"an execution": (small, many), "an iteration": (short, long)})

@@ -160,7 +160,7 @@ def long_loop(iterations: int, *, workers: int) -> Cost:
         await yard.planes[0].request(registered, {"rows": list(range(iterations))}, "x")
         await yard.until_ended(1)
 
-    return _measured(iterations, play, servers=1, workers=workers, slots=10, keeps_logs=False)
+    return _measured(iterations, play, servers=1, workers=workers, slots=100, keeps_logs=False)
 
 
 def idle_workers(workers: int, seconds: float) -> Cost:
