@@ -99,8 +99,8 @@ def _workload_read(step: str, loop: str = "") -> frozenset[str] | None:
 
 
 def test_a_worker_is_given_only_the_keys_of_the_workload_that_its_pipeline_reads() -> None:
-    assert _workload_read("workload.a.b + ctx.c") == {"workload", "a", "ctx"}
-    assert _workload_read("iter.row", '  loop: { in: "{{ workload.rows }}", iterator: row }\n') == {"iter"}
+    assert _workload_read("workload.a.b + ctx.c") == frozenset({"workload", "a", "ctx"})
+    assert _workload_read("iter.row", '  loop: { in: "{{ workload.rows }}", iterator: row }\n') == frozenset({"iter"})
 
 
 @pytest.mark.parametrize("whole", ["workload", "workload | length", "workload[ctx.key]"])
