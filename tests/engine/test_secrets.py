@@ -144,3 +144,8 @@ def test_a_redactor_without_secrets_holds_nothing_back() -> None:
 def test_what_an_entry_holds_beside_texts_is_no_secret() -> None:
     assert list(texts_of({"port": 5432, "none": None})) == []
     assert hidden("5432", 5432) == "5432"
+
+
+def test_a_secret_that_overlaps_itself_is_hidden_wherever_the_text_is_cut() -> None:
+    redactor = Redactor(("babb",), MASK)
+    assert "".join([*map(redactor.feed, ["ba", "b", "babbab", "b"]), redactor.end()]) == f"{MASK}ab{MASK}"

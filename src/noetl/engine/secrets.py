@@ -64,15 +64,31 @@ class Redactor(Generic[AnyStr]):
         self._held: AnyStr = mask[:0]
 
     def feed(self, piece: AnyStr) -> AnyStr:
-        text = self._held + piece
-        cut = self._past_matches(text, self._first_suspect(text))
-        self._held = text[cut:]
-        return self._masked(text[:cut])
+        shown, rest = self._hide(self._held + piece)
+        cut = self._first_suspect(rest)
+        self._held = rest[cut:]
+        return shown + rest[:cut]
 
     def end(self) -> AnyStr:
         """What was still held back."""
         held, self._held = self._held, self._mask[:0]
-        return self._masked(held)
+        while (found := self._first_match(held)) is not None:
+            held = held[: found[0]] + self._mask + held[found[1] :]
+        return held
+
+    def _hide(self, text: AnyStr) -> tuple[AnyStr, AnyStr]:
+        """What may be shown, and the rest: from left to right, up to what may become a secret, perhaps a longer one."""
+        shown = self._mask[:0]
+        while (found := self._first_match(text)) is not None and found[0] < self._first_suspect(text):
+            shown += text[: found[0]] + self._mask
+            text = text[found[1] :]
+        return shown, text
+
+    def _first_match(self, text: AnyStr) -> tuple[int, int] | None:
+        """Where the first secret begins and ends; the longest of those that begin there."""
+        found = ((text.find(secret), -len(secret)) for secret in self._hidden)
+        at, size = min((each for each in found if each[0] >= 0), default=(-1, 0))
+        return (at, at - size) if at >= 0 else None
 
     def _first_suspect(self, text: AnyStr) -> int:
         """Where the longest end begins that a secret begins with."""
@@ -82,20 +98,6 @@ class Redactor(Generic[AnyStr]):
     def _suspect_size(self, text: AnyStr, secret: AnyStr) -> int:
         sizes = range(min(len(secret) - 1, len(text)), 0, -1)
         return next((size for size in sizes if text.endswith(secret[:size])), 0)
-
-    def _past_matches(self, text: AnyStr, cut: int) -> int:
-        """A cut through a whole secret is moved behind it."""
-        for secret in self._hidden:
-            size = len(secret)
-            at = text.find(secret, max(0, cut - size + 1), cut + size - 1)
-            if at >= 0:
-                cut = at + size
-        return cut
-
-    def _masked(self, text: AnyStr) -> AnyStr:
-        for secret in self._hidden:
-            text = text.replace(secret, self._mask)
-        return text
 
 
 def _may_hold(value: object, hidden: tuple[str, ...]) -> bool:
