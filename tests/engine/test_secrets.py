@@ -149,3 +149,11 @@ def test_what_an_entry_holds_beside_texts_is_no_secret() -> None:
 def test_a_secret_that_overlaps_itself_is_hidden_wherever_the_text_is_cut() -> None:
     redactor = Redactor(("babb",), MASK)
     assert "".join([*map(redactor.feed, ["ba", "b", "babbab", "b"]), redactor.end()]) == f"{MASK}ab{MASK}"
+
+
+def test_a_secret_that_another_begins_with_waits_for_the_longer_one_and_is_hidden_at_the_end() -> None:
+    redactor = Redactor(("abcdef", "abcd"), MASK)
+    assert redactor.feed("abcd") == ""
+    assert redactor.feed("ef!") == f"{MASK}!"
+    assert redactor.feed("-abcd") == "-"
+    assert redactor.end() == MASK
