@@ -24,6 +24,9 @@ from noetl.ports import ToolCall
 from noetl.tools.python import Python
 
 RATIO_MAX = 4.0
+QUICK_SLACK = 1.5
+"""A short run is noisy: it looks for a fall, and the full one holds the bar."""
+
 
 SIZES = (100, 2_000, 20_000, 1_000_000)
 ROUNDS = 150
@@ -141,14 +144,15 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="small payloads only")
     is_quick = parser.parse_args(arguments).quick
     failures = 0
+    bar = RATIO_MAX * (QUICK_SLACK if is_quick else 1.0)
     for size in SIZES[:2] if is_quick else SIZES:
         floor, bare, warm = asyncio.run(measured(size))
-        is_over = warm / bare > RATIO_MAX
+        is_over = warm / bare > bar
         failures += is_over
         times = "   ".join(
             f"{name} {s * 1e6:8.1f} µs" for name, s in (("bytes", floor), ("pipe", bare), ("tool", warm))
         )
-        verdict = f"bar {RATIO_MAX:g}{': over' if is_over else ''}"
+        verdict = f"bar {bar:g}{': over' if is_over else ''}"
         print(f"{size:>9,} B   {times}   ratio {warm / bare:.2f} ({verdict}; to bytes {warm / floor:.2f})")
     return 1 if failures else 0
 
