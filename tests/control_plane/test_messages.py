@@ -116,6 +116,7 @@ async def test_a_full_worker_hears_of_a_cancel_at_once(rig: Rig) -> None:
     await rig.until(lambda: bool(rig.bench.running))
     await plane.cancel(name)
     await rig.until(lambda: not rig.bench.running, within_s=0.5)
+    assert not rig.bench.running
 
 
 @played
