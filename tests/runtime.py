@@ -64,7 +64,9 @@ def chain(*steps: str, path: str = "chain") -> str:
 
 
 class WatchedStore(MemoryStore):
-    """`commits` are those that wrote something. `troubles` strike the next commits, one each; None strikes none.
+    """`commits` are those that wrote something, `reads` counts those of logs.
+
+    `troubles` strike the next commits, one each; None strikes none.
 
     `breaks_on` is the execution whose commits meet a bug.
     """
@@ -72,6 +74,7 @@ class WatchedStore(MemoryStore):
     def __init__(self, clock: SimulatedClock) -> None:
         super().__init__(clock)
         self.commits: list[Sequence[Append]] = []
+        self.reads = 0
         self.troubles: list[str | None] = []
         self.latency_s = 0.0
         self.is_down = False
@@ -96,6 +99,7 @@ class WatchedStore(MemoryStore):
         return answers
 
     async def read(self, execution_id: str, after: int, limit: int) -> Sequence[bytes]:
+        self.reads += 1
         if self.is_down:
             raise Unavailable("the store did not answer")
         return await super().read(execution_id, after, limit)

@@ -45,3 +45,17 @@ async def test_an_event_is_seen_the_moment_it_is_appended(rig: Rig) -> None:
     await plane.cancel(name)
     await rig.until(following.done, within_s=0.1)
     assert await following == list(await rig.store.read(name, 0, 1_000))
+
+
+@played
+async def test_what_is_committed_here_is_told_without_asking_the_store(rig: Rig) -> None:
+    plane = rig.serve(Limits(poll_s=1_000.0))
+    await rig.register(chain("a", "b", "c"))
+    following = asyncio.create_task(followed(plane, "x1"))
+    await rig.free()
+    await rig.begin(plane, chain("a", "b", "c"), name="x1")
+    reads = rig.store.reads
+    rig.work(plane)
+    await rig.end("x1")
+    assert rig.store.reads == reads
+    assert await following == list(await rig.store.read("x1", 0, 1_000))

@@ -34,6 +34,22 @@ def began(claim: Claim) -> LeaseReport:
     return LeaseReport(claim.granted, [Report(run, [e.StepStarted(run, "w")])])
 
 
+@played
+async def test_a_claim_carries_only_the_outputs_that_are_read(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane, "first")
+    text = f"""{head("reading")}
+workflow:
+  - {{ step: a, tool: {{ kind: noop }}, next: {{ arcs: [{{ step: b }}] }} }}
+  - {{ step: b, tool: {{ kind: noop }}, next: {{ arcs: [{{ step: c }}] }} }}
+  - {{ step: c, spec: {{ pool: other }}, tool: {{ kind: python, code: x, input: {{ x: "{{{{ b.status }}}}" }} }} }}
+"""
+    await rig.begin(plane, text)
+    await rig.free()
+    claim = await claimed(plane, Ask("w", 1, 30.0, pools=["other"]))
+    assert list(claim.outputs) == ["b"]
+
+
 # ------------------------------------------------------------------------------ clients
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from noetl.control_plane.signals import Signals
+from noetl.control_plane.signals import HEARD_BYTES_MAX, Follower, Signals
 from noetl.ports import Revoked
 from tests.runtime import Rig, played
 
@@ -82,3 +82,33 @@ async def test_idle_polls_leave_nothing_behind(rig: Rig) -> None:
     signals = plane._signals
     assert len(signals._claimants) == 2
     assert {worker: len(bells) for worker, bells in signals._polls.items()} == {"w1": 2, "w2": 2}
+
+
+@played
+async def test_a_follower_is_told_what_follows_and_nothing_twice(rig: Rig) -> None:
+    follower = Follower()
+    follower.hear(0, [b"1", b"2"])
+    follower.hear(2, [b"3"])
+    follower.hear(5, [b"6"])
+    await follower.wait(100.0)
+    assert follower.take(1) == [b"2"]
+    assert follower.take(2) == [b"3"]
+    assert follower.take(3) == ()
+    await follower.wait(100.0)
+    assert rig.loop.time() == 0.0
+    assert follower.take(6) == ()
+    await follower.wait(5.0)
+    assert rig.loop.time() == 5.0
+
+
+@played
+async def test_a_follower_remembers_only_so_much_and_is_rung_for_the_rest(rig: Rig) -> None:
+    follower = Follower()
+    follower.hear(0, [b"x" * HEARD_BYTES_MAX])
+    follower.hear(1, [b"y"])
+    assert len(follower.take(0)) == 1
+    assert follower.take(1) == ()
+    await follower.wait(100.0)
+    follower.hear(2, [b"z"])
+    assert follower.take(2) == [b"z"]
+    assert rig.loop.time() == 0.0

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.engine import events as e
-from noetl.engine.codec import StoredEvent, UnknownEvent, decode, decode_fact, encode, unseal
+from noetl.engine.codec import StoredEvent, UnknownEvent, decode, decode_fact, encode, is_end, unseal
 from noetl.engine.envelope import NAMES, Event, stamp
 from noetl.engine.output import Output, failed
 from noetl.engine.reference import External, Reference, encode_value
@@ -55,6 +55,11 @@ def test_a_fact_is_read_without_its_envelope_as_it_is_with_it(fact: e.Fact) -> N
     whole = decode(line)
     assert isinstance(whole, Event)
     assert decode_fact(line) == whole.fact
+
+
+@given(facts())
+def test_the_last_event_is_known_by_its_name(fact: e.Fact) -> None:
+    assert is_end(encode(event(fact))) is isinstance(fact, e.PlaybookProcessed)
 
 
 @given(facts())

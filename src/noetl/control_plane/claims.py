@@ -32,7 +32,7 @@ def claim_of(program: Program, state: State, granted: Granted, stored: Stored) -
         _workload(program, state, run.step),
         ctx,
         run.input,
-        dict(state.outputs),
+        _outputs(program, state, run.step),
         cursor,
         loop,
     )
@@ -42,6 +42,11 @@ def _workload(program: Program, state: State, step: str) -> Values:
     """No more of the workload than is read: a claim may be one of thousands."""
     keys = program.workload_read(step)
     return state.workload if keys is None else {key: state.workload[key] for key in state.workload if key in keys}
+
+
+def _outputs(program: Program, state: State, step: str) -> Values:
+    """Those of finished steps that are read."""
+    return {name: state.outputs[name] for name in sorted(program.reads(step) & state.outputs.keys())}
 
 
 def _loop(program: Program, run: RunView, granted: Granted, stored: Stored) -> Loop | None:

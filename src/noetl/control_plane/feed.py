@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.signals import Signals
+from noetl.engine.codec import is_end
 from noetl.ports import EventLog
 
 
@@ -15,15 +16,20 @@ class Feed:
 
     async def events(self, execution_id: str, after: int = 0) -> AsyncIterator[bytes]:
         """Events from the one after that number on, until the execution has ended and all are told."""
-        with self._signals.following(execution_id) as bell:
+        with self._signals.following(execution_id) as follower:
             while True:
-                summary = await self._log.summary(execution_id)
-                found = await self._log.read(execution_id, after, self._limits.read_max)
+                found = follower.take(after) or await self._log.read(execution_id, after, self._limits.read_max)
                 for data in found:
                     yield data
                 after += len(found)
-                if found:
-                    continue
-                if summary is not None and summary.has_ended:
+                if found and is_end(found[-1]):
                     return
-                await bell.wait(self._limits.poll_s)
+                if not found and await self._has_ended(execution_id, after):
+                    return
+                if len(found) < self._limits.read_max:
+                    await follower.wait(self._limits.poll_s)
+
+    async def _has_ended(self, execution_id: str, after: int) -> bool:
+        """For who began behind the last event, or reads of an execution that does not go on."""
+        summary = await self._log.summary(execution_id)
+        return summary is not None and summary.has_ended and summary.head <= after

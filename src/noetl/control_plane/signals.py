@@ -1,8 +1,10 @@
 """Hints between the parts of one server. They carry no truth: who misses one looks by itself in time."""
 
 import asyncio
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import TypeVar
 
 from noetl.ports import Revoked
 
@@ -18,6 +20,10 @@ class Bell:
 
     def ring(self) -> None:
         self.is_rung = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Ends a wait that is under way, and no later one."""
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
 
@@ -29,6 +35,43 @@ class Bell:
         self.is_rung = False
 
 
+HEARD_BYTES_MAX = 1024 * 1024
+
+
+class Follower(Bell):
+    """Rung when a log grows, and told what was committed to it here. What is too much to remember is in the store."""
+
+    __slots__ = ("_heard", "_size")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._heard: deque[tuple[int, Sequence[bytes]]] = deque()
+        self._size = 0
+
+    def hear(self, after: int, events: Sequence[bytes]) -> None:
+        size = sum(map(len, events))
+        if self._size + size > HEARD_BYTES_MAX:
+            self.ring()
+            return
+        self._heard.append((after, events))
+        self._size += size
+        self.wake()
+
+    def take(self, after: int) -> Sequence[bytes]:
+        """The events that follow that number, as far as they were heard."""
+        while self._heard and self._heard[0][0] <= after:
+            first, events = self._heard.popleft()
+            self._size -= sum(map(len, events))
+            if new := events[after - first :]:
+                return new
+        return ()
+
+    async def wait(self, timeout_s: float) -> None:
+        if not self._heard:
+            await super().wait(timeout_s)
+
+
+B = TypeVar("B", bound=Bell)
 Bells = dict[Bell, None]
 """In the order in which they came."""
 
@@ -42,7 +85,7 @@ class Signals:
         self._claimants: Bells = {}
         self._polls: dict[str, Bells] = {}
         self._revoked: dict[str, set[int]] = {}
-        self._followers: dict[str, Bells] = {}
+        self._followers: dict[str, dict[Follower, None]] = {}
 
     # ------------------------------------------------------------------------------ work
 
@@ -86,19 +129,19 @@ class Signals:
     # ------------------------------------------------------------------------------ logs
 
     @contextmanager
-    def following(self, execution_id: str) -> Iterator[Bell]:
-        """Someone reads a log. The bell is rung when there is more of it."""
-        bell = Bell()
-        with _kept(self._followers, execution_id, bell):
-            yield bell
+    def following(self, execution_id: str) -> Iterator[Follower]:
+        """Someone reads a log."""
+        follower = Follower()
+        with _kept(self._followers, execution_id, follower):
+            yield follower
 
-    def appended(self, execution_id: str) -> None:
-        for bell in self._followers.get(execution_id, ()):
-            bell.ring()
+    def appended(self, execution_id: str, after: int, events: Sequence[bytes]) -> None:
+        for follower in self._followers.get(execution_id, ()):
+            follower.hear(after, events)
 
 
 @contextmanager
-def _kept(bells: dict[str, Bells], name: str, bell: Bell) -> Iterator[None]:
+def _kept(bells: dict[str, dict[B, None]], name: str, bell: B) -> Iterator[None]:
     bells.setdefault(name, {})[bell] = None
     try:
         yield

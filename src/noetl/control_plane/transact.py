@@ -233,7 +233,7 @@ class Executions:
 
     def _announce(self, made: Draft, answer: Appended) -> None:
         if made.append.events:
-            self._signals.appended(made.append.execution_id)
+            self._signals.appended(made.append.execution_id, made.append.head, made.append.events)
         if answer.has_work:
             self._signals.work_offered()
         for revoked in answer.revoked:

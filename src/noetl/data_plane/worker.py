@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
@@ -12,7 +12,6 @@ from noetl.data_plane.holding import Holding, LeaseOver
 from noetl.data_plane.limits import Limits
 from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
-from noetl.engine.program import Program
 from noetl.engine.reference import External, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.lasting import lasting
@@ -39,7 +38,7 @@ class Worker:
         self._limits = limits or Limits()
         self._pools = pools
         self._within = within
-        self._programs = Programs(control.playbook)
+        self._programs = Programs(control.playbook, equipment.kinds_of)
         self._shelf = Shelf(equipment.results, self._limits.shelf_bytes_max)
         self._holdings: dict[int, Holding] = {}
         self._changed = asyncio.Event()
@@ -176,21 +175,10 @@ class Worker:
         if program is None:
             raise Missing(f"the playbook with digest {claim.digest} is not in the catalog")
         items = await self._items(claim)
-        whole = msgspec.structs.replace(claim, outputs={}, loop=None)
-        found = await self._shelf.hydrated(whole)
-        assert isinstance(found, Claim)
         loop = msgspec.structs.replace(claim.loop, items=()) if claim.loop is not None else None
-        outputs = await self._outputs(claim, program)
-        filled = msgspec.structs.replace(found, outputs=outputs, loop=await self._shelf.hydrated(loop))
+        filled = await self._shelf.hydrated(msgspec.structs.replace(claim, loop=loop))
+        assert isinstance(filled, Claim)
         return Holding(filled, program, items, granted_at + self._limits.lease_s - self._limits.margin_s)
-
-    async def _outputs(self, claim: Claim, program: Program) -> Mapping[str, object]:
-        """What finished steps gave, whole where this pipeline reads it."""
-        read = program.reads(claim.step)
-        return {
-            name: await self._shelf.hydrated(output) if name in read else output
-            for name, output in claim.outputs.items()
-        }
 
     async def _items(self, claim: Claim) -> Sequence[object]:
         loop = claim.loop

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from noetl.engine.envelope import NAMES, Event
-from noetl.engine.events import EVENT_VERSION, Body, Fact
+from noetl.engine.events import EVENT_VERSION, Body, Fact, PlaybookProcessed
 from noetl.engine.reference import External, Reference, encode_value, has_mark, revive
 from noetl.engine.upcast import STEPS, Step, upcast
 
@@ -116,6 +116,11 @@ def decode_fact(data: bytes, steps: Mapping[tuple[str, int], Step] = STEPS) -> F
         return decoder.decode(told.payload)
     event = decode(data, steps)
     return event.fact if isinstance(event, Event) else event
+
+
+def is_end(data: bytes) -> bool:
+    """Whether it is the last event of an execution."""
+    return _told.decode(data).name == NAMES[PlaybookProcessed][0]
 
 
 def unseal(event: StoredEvent, payload: bytes, steps: Mapping[tuple[str, int], Step] = STEPS) -> Event:

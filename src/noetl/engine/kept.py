@@ -19,6 +19,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 def kept_outputs(playbook: Playbook) -> Kept:
     tasks: set[tuple[str, str]] = set()
+    all_steps = {step.name for step in playbook.workflow}
     steps = {step.name for step in playbook.workflow if _OWN & _refs(step.set, step.next)}
     for path, owner in _pipelines(playbook):
         refs = _refs_of(owner)
@@ -26,13 +27,13 @@ def kept_outputs(playbook: Playbook) -> Kept:
         tasks |= {(path, task.name) for task in owner.tool if task.name in refs or _OWN & _refs(task)}
         if any(_OWN & _refs(task.policy.before) for task in owner.tool if task.policy is not None):
             tasks |= {(path, name) for name in names}
-        steps |= {step.name for step in playbook.workflow if step.name in refs - names}
+        steps |= all_steps & (refs - names)
     return Kept(frozenset(tasks | _last_tasks(playbook, steps)), frozenset(steps))
 
 
 def names_read(owner: Step | Block, playbook: Playbook) -> frozenset[str]:
-    """The roots of all names in the templates of a pipeline, and of the blocks that it calls."""
-    return frozenset(use.root for use in _uses(*_owners(owner, playbook)))
+    """The roots of all names in the templates of a pipeline, of the blocks that it calls and of what all inherit."""
+    return frozenset(use.root for use in _uses(playbook.executor.spec, *_owners(owner, playbook)))
 
 
 def workload_read(step: Step, playbook: Playbook) -> frozenset[str] | None:

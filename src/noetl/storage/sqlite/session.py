@@ -15,7 +15,7 @@ from noetl.storage.sqlite.queries import query
 T = TypeVar("T")
 Value = str | bytes | int | float | None
 
-SIZES = (64, 16, 4, 1)
+SIZES = (64, 16, 8, 6, 5, 4, 3, 2, 1)
 """So many rows are written by one statement. Each statement may wait for a busy interpreter, so they are few."""
 
 
