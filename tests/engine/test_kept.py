@@ -90,11 +90,13 @@ def test_the_names_that_a_pipeline_reads_are_those_of_the_blocks_that_it_calls_t
 
 
 def test_what_all_tasks_inherit_is_read_by_each_pipeline() -> None:
-    spec = "executor: { spec: { http: { headers: { token: '{{ login.data }}' } } } }\n"
-    text = f"{HEAD}{spec}workflow:\n- step: s\n  tool: {{ kind: noop }}\n"
-    playbook = compile_playbook(text, "a.yaml").playbook
+    spec = "executor: { spec: { result: { select: { token: '{{ login.data }}' } } } }\n"
+    steps = (
+        "- { step: login, tool: { kind: noop }, next: { arcs: [{ step: s }] } }\n- { step: s, tool: { kind: noop } }\n"
+    )
+    playbook = compile_playbook(f"{HEAD}{spec}workflow:\n{steps}", "a.yaml").playbook
     assert playbook is not None
-    assert names_read(playbook.workflow[0], playbook) == {"login"}
+    assert names_read(playbook.workflow[1], playbook) == {"login"}
 
 
 def _workload_read(step: str, loop: str = "") -> frozenset[str] | None:
