@@ -111,8 +111,8 @@ class WatchedStore(MemoryStore):
 class WatchedResults(MemoryResults):
     """`is_down` stands for a result store that does not answer; one that `is_mute` takes what it does not give."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, clock: SimulatedClock) -> None:
+        super().__init__(clock)
         self.is_down = False
         self.is_mute = False
 
@@ -128,6 +128,11 @@ class WatchedResults(MemoryResults):
 
     def lose_all(self) -> None:
         self._blobs.clear()
+        self._put_at.clear()
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(self._blobs)
 
 
 class Bench:
@@ -187,7 +192,7 @@ class Rig:
         self.system = System(self.clock, SeededChance(loop.seed, "x", 1))
         self.store = WatchedStore(self.clock)
         self.catalog = MemoryCatalog()
-        self.results = WatchedResults()
+        self.results = WatchedResults(self.clock)
         self.vault = Vault()
         self.bench = Bench()
 

@@ -3,7 +3,7 @@
 Ports are asynchronous where real ones wait. Records travel as they are between processes, so all of them are frozen.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Collection, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
@@ -12,6 +12,7 @@ from noetl.engine.commands import Rejection, Report
 from noetl.engine.cursor import Cursor
 from noetl.engine.effects import CancelChild, Effect, SetTimer, StartChild, TellParent
 from noetl.engine.events import Parent, Path, Values
+from noetl.engine.holds import Hold
 from noetl.engine.incidents import Incident, Rows
 from noetl.engine.leases import Lease
 from noetl.engine.output import Output
@@ -109,7 +110,8 @@ class Append(msgspec.Struct, frozen=True):
     """One execution's part of a commit: all of it happens or none.
 
     The log must end with number `head`. `progress` must hold under the leases it names. `done` are the timers and
-    messages that this answers, which are gone with it. `asks` may be granted a lease on what is now to do.
+    messages that this answers, which are gone with it. `asks` may be granted a lease on what is now to do. `holds` are
+    the stored objects that the events refer to.
     """
 
     execution_id: str
@@ -120,6 +122,7 @@ class Append(msgspec.Struct, frozen=True):
     done: Sequence[int] = ()
     asks: Sequence[Ask] = ()
     summary: Summary | None = None
+    holds: Sequence[Hold] = ()
 
 
 class Appended(msgspec.Struct, frozen=True):
@@ -246,7 +249,24 @@ class Incidents(Protocol):
         """Those of one execution, or of all, the oldest first."""
 
 
-class Store(EventLog, WorkQueue, Incidents, Logs, Protocol):
+class Holds(Protocol):
+    """Which stored objects the log refers to, and whose turn it is to look for the others."""
+
+    async def held(self, prefix: str) -> Collection[str]:
+        """Of the objects whose sha256 begins so, those that some event refers to.
+
+        Where all that refers to one does so for a time, it is held until that is over and the executions have ended.
+        """
+
+    async def next_part(self, parts: int, every_s: float) -> int | None:
+        """The part of the objects to look through next, which is then the caller's alone; None where none is due.
+
+        A round goes through all parts, and begins so long after the one before. What a caller leaves is left until the
+        next round.
+        """
+
+
+class Store(EventLog, WorkQueue, Incidents, Logs, Holds, Protocol):
     """What one database offers."""
 
 
@@ -277,6 +297,13 @@ class Deposit(msgspec.Struct, frozen=True):
     bytes: int
 
 
+class Collected(msgspec.Struct, frozen=True):
+    """What was removed."""
+
+    objects: int = 0
+    bytes: int = 0
+
+
 class ResultStore(Protocol):
     """Bytes under their sha256. What `put` or `put_stream` has answered is durable."""
 
@@ -290,6 +317,9 @@ class ResultStore(Protocol):
 
     async def open(self, sha256: str) -> AsyncIterator[bytes] | None:
         """The bytes piece by piece; None where there are none. Where they are damaged it ends with `Unavailable`."""
+
+    async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
+        """Removes the objects whose sha256 begins so, that are not held, and that nobody has put since that time."""
 
 
 class Credentials(Protocol):

@@ -50,6 +50,8 @@ class Part(msgspec.Struct, frozen=True):
     done: tuple[int, ...]
     wishes: tuple[Wish, ...]
     status: str | None
+    holds: tuple[tuple[int, float | None], ...] = ()
+    """Objects by number, and for how many seconds."""
 
 
 class Commit(msgspec.Struct, frozen=True):
@@ -99,6 +101,11 @@ class Save(msgspec.Struct, frozen=True):
     seq: int
 
 
+class NextPart(msgspec.Struct, frozen=True):
+    parts: int
+    every_s: float
+
+
 class Pass(msgspec.Struct, frozen=True):
     seconds: float
 
@@ -107,7 +114,7 @@ class Reopen(msgspec.Struct, frozen=True):
     pass
 
 
-Write = Commit | Claim | Renew | Release | Expire | OpenIncident | CloseIncidents | Print | Register | Save
+Write = Commit | Claim | Renew | Release | Expire | OpenIncident | CloseIncidents | Print | Register | Save | NextPart
 
 
 class Together(msgspec.Struct, frozen=True):
@@ -189,6 +196,8 @@ class _Drawing:
             Print(execution, small),
             Register(small, self.random.randrange(3), self.random.randrange(3)),
             Save(execution, small),
+            NextPart(3, 10.0),
+            NextPart(3, 10.0),
         )
         return self.random.choice(kinds)
 
@@ -202,6 +211,7 @@ class _Drawing:
             self._some(lambda: self.random.randrange(4), 0, 2),
             self._some(self.wish, 0, 2),
             self.random.choice((None, "running", "running", "completed")),
+            self._some(lambda: (self.random.randrange(4), self.random.choice((None, 2.0, 9.0, 20.0))), 0, 3),
         )
 
     def effect(self) -> Draw:

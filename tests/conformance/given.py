@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from noetl.engine.commands import EndWait, ExpireStep
 from noetl.engine.effects import Effect, OfferWork, SetTimer
 from noetl.engine.events import Path
+from noetl.engine.holds import Hold
 from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.worklist import Progress
 from noetl.ports import Append, Appended, Ask, Expired, Granted, Store, Summary
@@ -55,10 +56,11 @@ async def append(
     done: Sequence[int] = (),
     asks: Sequence[Ask] = (),
     summary: Summary | None = None,
+    holds: Sequence[Hold] = (),
 ) -> Appended:
     """An append that must succeed."""
     head = await store.head(name)
-    (answer,) = await store.commit([Append(name, head, events, effects, progress, done, asks, summary)])
+    (answer,) = await store.commit([Append(name, head, events, effects, progress, done, asks, summary, holds)])
     assert isinstance(answer, Appended), answer
     return answer
 

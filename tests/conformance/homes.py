@@ -65,7 +65,7 @@ class Home(ABC):
 class MemoryHome(Home):
     def __init__(self) -> None:
         super().__init__()
-        self._ports = Ports(MemoryStore(self.clock), MemoryCatalog(), MemoryResults())
+        self._ports = Ports(MemoryStore(self.clock), MemoryCatalog(), MemoryResults(self.clock))
 
     @asynccontextmanager
     async def ports(self) -> AsyncIterator[Ports]:

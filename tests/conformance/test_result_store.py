@@ -6,7 +6,7 @@ from hashlib import sha256
 import pytest
 
 from noetl.engine.size import Blob
-from noetl.ports import Deposit, ResultStore
+from noetl.ports import Collected, Deposit, ResultStore
 from tests.conformance.homes import Home
 
 BODIES = (b"", b"x", b'{"a": 1}' * 10_000, bytes(range(256)) * 5_000, sha256(b"noise").digest() * 3)
@@ -74,3 +74,25 @@ async def test_results_are_there_when_the_store_is_opened_again(home: Home) -> N
         await results.put([blob(b"kept")])
     async with home.results() as results:
         assert await results.get(blob(b"kept").sha256) == b"kept"
+
+
+async def test_what_is_neither_held_nor_new_goes_and_only_under_the_prefix(home: Home) -> None:
+    one, two = sorted((blob(b"one"), blob(b"two")), key=lambda each: each.sha256)
+    async with home.results() as results:
+        await results.put([one, two])
+        assert await results.collect(one.sha256[:2], (), put_before=0.0) == Collected()
+        assert await results.collect(one.sha256[:2], {one.sha256}, put_before=float("inf")) == Collected()
+        assert await results.collect(one.sha256[:2], (), put_before=1e11) == Collected(1, 3)
+        assert await results.get(one.sha256) is None
+        assert await results.get(two.sha256) == two.data
+        assert await results.collect("", (), put_before=1e11) == Collected(1, 3)
+
+
+async def test_the_prefix_may_be_of_any_length(home: Home) -> None:
+    one = blob(b"one")
+    async with home.results() as results:
+        for length in (0, 1, 2, 3, 64):
+            await results.put([one, blob(b"two")])
+            await results.collect(one.sha256[:length], {blob(b"two").sha256}, put_before=1e11)
+            assert await results.get(one.sha256) is None
+            assert await results.get(blob(b"two").sha256) == b"two"

@@ -23,6 +23,7 @@ from noetl.engine.effects import (
     TellParent,
 )
 from noetl.engine.events import Parent
+from noetl.engine.holds import Hold
 from noetl.engine.incidents import Incident, Kind
 from noetl.engine.leases import Lease
 from noetl.engine.output import Output
@@ -35,6 +36,7 @@ from tests.conformance.homes import HandClock, Home, MemoryHome, Ports, SqliteHo
 Call = Callable[[Ports], Awaitable[object]]
 
 EXECUTIONS = ("e0", "e1", "e1.1")[: c.EXECUTIONS]
+OBJECTS = ("aa1", "ab1", "ab2", "b01")
 RUNS = tuple(f"{step}#1" for step in "abc"[: c.RUNS])
 
 
@@ -149,7 +151,7 @@ class _World:
             case _:
                 return self._rare(write)
 
-    def _rare(self, write: c.OpenIncident | c.CloseIncidents | c.Print | c.Register | c.Save) -> Call:
+    def _rare(self, write: c.OpenIncident | c.CloseIncidents | c.Print | c.Register | c.Save | c.NextPart) -> Call:
         match write:
             case c.OpenIncident(execution, number):
                 self._written += 1
@@ -166,6 +168,8 @@ class _World:
                 return lambda ports: ports.catalog.register(playbook)
             case c.Save(execution, seq):
                 return lambda ports: ports.store.save_snapshot(EXECUTIONS[execution], seq, b"%d" % seq)
+            case c.NextPart(parts, every_s):
+                return lambda ports: ports.store.next_part(parts, every_s)
 
     def _known(self, numbers: Sequence[int]) -> list[Granted]:
         """Of the leases of late, the last one first."""
@@ -183,7 +187,9 @@ class _World:
         steps = [each for each, (granted, _) in zip(steps, held, strict=True) if granted.execution_id == name]
         summary = _summary(name, part.status, self._clock.now(), head) if part.status else None
         done = [id_ for number in part.done for id_ in await self._waiting(number)]
-        return Append(name, head - part.behind, events, effects, steps, done, [_ask(w) for w in part.wishes], summary)
+        asks = [_ask(wish) for wish in part.wishes]
+        holds = [_hold(number, ttl_s, self._clock.now()) for number, ttl_s in part.holds]
+        return Append(name, head - part.behind, events, effects, steps, done, asks, summary, holds)
 
     async def _waiting(self, number: int) -> list[int]:
         timers, _ = await self._twin.store.due(100)
@@ -232,6 +238,10 @@ def _wake(draw: c.Draw, rows: object) -> Iterator[Effect]:
         yield OfferWork(run, (*draw.path, draw.number))
 
 
+def _hold(number: int, ttl_s: float | None, now: float) -> Hold:
+    return Hold(OBJECTS[number], now + ttl_s if ttl_s is not None else None)
+
+
 def _ask(wish: c.Wish) -> Ask:
     return Ask(wish.worker, wish.slots, 10.0, wish.indexes_max, wish.pools, wish.within)
 
@@ -276,6 +286,8 @@ def _looks() -> Iterator[Call]:
     yield lambda ports: ports.store.recent("", 100)
     yield lambda ports: ports.store.recent("e1.1", 1)
     yield lambda ports: ports.store.incidents(None, 100)
+    yield lambda ports: ports.store.held("")
+    yield lambda ports: ports.store.held("ab")
     for number in range(5):
         yield lambda ports, path=f"p{number}": ports.catalog.by_path(path, None)  # type: ignore[misc]
         yield lambda ports, digest=f"d{number}.1.1": ports.catalog.by_digest(digest)  # type: ignore[misc]

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from noetl.engine.size import Blob
-from noetl.ports import Unavailable
+from noetl.ports import Collected, Unavailable
 from noetl.storage.errors import DiskFull, NoAccess
-from noetl.storage.results import Collected, FileResults
+from noetl.storage.results import FileResults
 from noetl.storage.results.collecting import DAMAGED_KEPT_S
 
 NOW = 1_790_000_000.0
@@ -124,25 +124,17 @@ async def test_a_damaged_object_is_told_at_the_end_of_its_stream(tmp_path: Path)
 # ------------------------------------------------------------------------------ what may go
 
 
-async def test_what_nobody_refers_to_goes_after_the_grace_period(tmp_path: Path) -> None:
+async def test_what_nobody_refers_to_goes_when_it_is_old(tmp_path: Path) -> None:
     async with opened(tmp_path) as results:
-        await results.put([blob(b"live"), blob(b"orphan")])
+        await results.put([blob(b"held"), blob(b"orphan"), blob(JSON)])
+        held = {blob(b"held").sha256, blob(JSON).sha256}
         age(tmp_path, GRACE_S - 1)
-        live = {blob(b"live").sha256: None}
-        assert await results.collect(live, now=NOW, grace_s=GRACE_S) == Collected()
+        assert await results.collect("", held, NOW - GRACE_S) == Collected()
         age(tmp_path, GRACE_S + 1)
-        assert await results.collect(live, now=NOW, grace_s=GRACE_S) == Collected(1, len(b"orphan"))
-        assert await results.get(blob(b"live").sha256) == b"live"
+        assert await results.collect("", held, NOW - GRACE_S) == Collected(1, len(b"orphan"))
+        assert await results.get(blob(b"held").sha256) == b"held"
+        assert await results.get(blob(JSON).sha256) == JSON
         assert await results.get(blob(b"orphan").sha256) is None
-
-
-async def test_what_is_referred_to_for_a_time_goes_when_it_is_over(tmp_path: Path) -> None:
-    async with opened(tmp_path) as results:
-        await results.put([blob(JSON)])
-        age(tmp_path, GRACE_S + 1)
-        until = {blob(JSON).sha256: NOW + 5}
-        assert await results.collect(until, now=NOW, grace_s=GRACE_S) == Collected()
-        assert (await results.collect(until, now=NOW + 5, grace_s=GRACE_S)).objects == 1
 
 
 async def test_what_is_put_again_counts_as_new(tmp_path: Path) -> None:
@@ -150,7 +142,7 @@ async def test_what_is_put_again_counts_as_new(tmp_path: Path) -> None:
         await results.put([blob(b"again")])
         age(tmp_path, GRACE_S + 1)
         await results.put([blob(b"again")])
-        assert await results.collect({}, now=NOW, grace_s=GRACE_S) == Collected()
+        assert await results.collect("", (), NOW - GRACE_S) == Collected()
 
 
 async def test_half_written_objects_go_after_the_grace_period_and_damaged_ones_much_later(tmp_path: Path) -> None:
@@ -159,9 +151,9 @@ async def test_half_written_objects_go_after_the_grace_period_and_damaged_ones_m
         (tmp_path / "new" / "half").write_bytes(b"half")
         (tmp_path / "damaged" / "odd").write_bytes(b"odd")
         age(tmp_path, GRACE_S + 1)
-        assert await results.collect({}, now=NOW, grace_s=GRACE_S) == Collected(1, 4)
-        age(tmp_path, DAMAGED_KEPT_S + 1)
-        assert await results.collect({}, now=NOW, grace_s=GRACE_S) == Collected(1, 3)
+        assert await results.collect("00", (), NOW - GRACE_S) == Collected(1, 4)
+        age(tmp_path, GRACE_S + DAMAGED_KEPT_S + 1)
+        assert await results.collect("00", (), NOW - GRACE_S) == Collected(1, 3)
 
 
 async def test_nothing_is_lost_where_some_put_and_another_collects(tmp_path: Path) -> None:
@@ -170,7 +162,7 @@ async def test_nothing_is_lost_where_some_put_and_another_collects(tmp_path: Pat
         await one.put(blobs)
         age(tmp_path, GRACE_S + 1)
         await asyncio.gather(
-            *(two.put([each]) for each in blobs), *(one.collect({}, now=NOW, grace_s=GRACE_S) for _ in range(5))
+            *(two.put([each]) for each in blobs), *(one.collect("", (), NOW - GRACE_S) for _ in range(5))
         )
         assert [await one.get(each.sha256) for each in blobs] == [each.data for each in blobs]
 

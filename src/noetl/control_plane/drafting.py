@@ -11,6 +11,7 @@ from noetl.engine.commands import Command, Rejection, RequestExecution
 from noetl.engine.decide import Surroundings, continuation, transact
 from noetl.engine.effects import Effect, effects
 from noetl.engine.envelope import stamp
+from noetl.engine.holds import Hold
 from noetl.engine.program import Program
 from noetl.engine.size import Blob, Spill
 from noetl.engine.state import State
@@ -131,8 +132,13 @@ class _Making:
             [letter.done for letter in letters if letter.done is not None],
             [letter.ask for letter in taken if letter.ask is not None],
             self.summary(started_at) if self.events else None,
+            self.holds() if self.events else (),
         )
         return Draft(letters, append, tuple(self.spill.blobs.values()), self.refused, fences)
+
+    def holds(self) -> Sequence[Hold]:
+        now, needs = self.clock.now(), self.spill.needs
+        return [Hold(sha256, now + ttl_s if ttl_s is not None else None) for sha256, ttl_s in needs.items()]
 
     def summary(self, started_at: float | None) -> Summary:
         assert self.program is not None

@@ -42,6 +42,22 @@ class Limits(msgspec.Struct, frozen=True):
     inspect_s: float = 60.0
     """Between two looks at whether everything that lives has a reason to."""
 
+    collect_grace_s: float = 24 * 3600.0
+    """How long a stored object is left alone that no event refers to. It is longer than any commit takes, and than
+    clocks differ."""
+
+    collect_every_s: float = 24 * 3600.0
+    """From the beginning of one search for such objects to that of the next."""
+
+    collect_look_s: float = 600.0
+    """Between two looks at whether it is time for that."""
+
+    collect_after_s: float = 0.5
+    """Before the first such look."""
+
+    collect_digits: int = 2
+    """A search goes part by part, by so many first digits of the objects' names: memory is bounded by one part."""
+
     retry_after_s: float = 1.0
     """When to come back, for those who were turned away."""
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 import msgspec
 
 from noetl.control_plane.claims import claim_of
+from noetl.control_plane.collector import Collector
 from noetl.control_plane.feed import Feed
 from noetl.control_plane.letters import Answer, Letter, Taken
 from noetl.control_plane.limits import Limits
@@ -71,14 +72,15 @@ class Plane:
         self._messages = Messages(store, catalog, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
+        self._collector = Collector(store, results, system, limits)
         self.feed = Feed(store, self._signals, limits)
         self._loops: list[asyncio.Task[None]] = []
 
     # ------------------------------------------------------------------------------ its life
 
     def start(self) -> None:
-        sweeper = self._sweeper
-        runs = (self._executions.run, self._messages.run, self._timers.run, sweeper.run, sweeper.inspect)
+        sweeper, collector = self._sweeper, self._collector
+        runs = (self._executions.run, self._messages.run, self._timers.run, sweeper.run, sweeper.inspect, collector.run)
         self._loops = [asyncio.create_task(lasting(run)) for run in runs]
 
     async def stop(self) -> None:

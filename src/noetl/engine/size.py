@@ -12,9 +12,18 @@ import msgspec
 from noetl.engine import view
 from noetl.engine.events import ExecutionCancelled, Fact, IterationDone, LoopDone, LoopStarted, Seed, TaskDone, Values
 from noetl.engine.gathering import Gathered, Write
+from noetl.engine.holds import Lasting, extend, needed
 from noetl.engine.names import step_of
 from noetl.engine.output import Error, Output
-from noetl.engine.reference import External, Reference, ReferenceMeta, decode_value, each_value, encode_value
+from noetl.engine.reference import (
+    External,
+    Reference,
+    ReferenceMeta,
+    decode_value,
+    each_value,
+    encode_value,
+    has_mark,
+)
 from noetl.engine.scopes import patched
 
 PAYLOAD_BYTES_MAX = 64 * 1024
@@ -85,13 +94,17 @@ def fit(fact: Fact, limit_bytes: int = PAYLOAD_BYTES_MAX) -> Fitted:
 
 
 class Spill:
-    """Fits the facts of one transaction in order; `payloads` and `blobs` are what the shell then stores."""
+    """Fits the facts of one transaction in order; `payloads` and `blobs` are what the shell then stores.
+
+    `needs` are the objects that the facts refer to, those that they referred to before they were fitted included.
+    """
 
     def __init__(self, limit_bytes: int = PAYLOAD_BYTES_MAX, kept_steps: frozenset[str] = frozenset()) -> None:
         self.limit_bytes = limit_bytes
         self.kept_steps = kept_steps
         self.payloads: list[bytes] = []
         self.blobs: dict[str, Blob] = {}
+        self.needs: Lasting = {}
 
     def __call__(self, fact: Fact) -> Fact:
         if isinstance(fact, LoopDone) and not fact.path and step_of(fact.step_run_id) in self.kept_steps:
@@ -101,13 +114,18 @@ class Spill:
         fitted = fit(fact, self.limit_bytes)
         self._keep(fitted.blobs)
         self.payloads.append(fitted.payload)
+        if has_mark(fitted.payload):
+            for sha256, ttl_s in needed(fact):
+                extend(self.needs, sha256, ttl_s)
         return fitted.fact
 
     def over(self, stored: view.Stored) -> view.Stored:
         return _Fresh(self.blobs, stored)
 
     def _keep(self, blobs: tuple[Blob, ...]) -> None:
-        self.blobs |= {blob.sha256: blob for blob in blobs}
+        for blob in blobs:
+            self.blobs[blob.sha256] = blob
+            extend(self.needs, blob.sha256, None)
 
 
 class _Fresh:

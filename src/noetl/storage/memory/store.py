@@ -4,7 +4,7 @@ What a database would not have flushed yet can be lost: `crash` takes back what 
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -32,6 +32,7 @@ from noetl.ports import (
 )
 from noetl.storage.bounds import CHUNKS_MAX
 from noetl.storage.memory.agenda import Agenda
+from noetl.storage.memory.holdings import Holdings
 from noetl.storage.memory.worktable import WorkTable
 
 
@@ -49,6 +50,7 @@ class MemoryStore:
         self._printed: dict[str, list[LogChunk]] = {}
         self._agenda = Agenda()
         self._work = WorkTable()
+        self._holdings = Holdings()
         self._undo: list[Callable[[], None]] = []
 
     # ------------------------------------------------------------------------------ the log
@@ -132,6 +134,7 @@ class MemoryStore:
             self._logs.setdefault(name, []).extend(append.events)
         for done in append.done:
             self._agenda.answer(done)
+        self._holdings.add(name, append.holds)
         if summary is None:
             return
         self._summaries[name] = summary
@@ -151,6 +154,14 @@ class MemoryStore:
             self._snapshots.pop(execution_id, None)
         else:
             self._snapshots[execution_id] = before
+
+    # ------------------------------------------------------------------------------ stored objects
+
+    async def held(self, prefix: str) -> Collection[str]:
+        return self._holdings.held(prefix, self._clock.now(), self._live.__contains__)
+
+    async def next_part(self, parts: int, every_s: float) -> int | None:
+        return self._holdings.next_part(parts, every_s, self._clock.now())
 
     # ------------------------------------------------------------------------------ work
 

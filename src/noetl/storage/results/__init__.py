@@ -1,6 +1,5 @@
 """Results as files under their sha256."""
 
-from noetl.storage.results.collecting import Collected
 from noetl.storage.results.files import FileResults
 
-__all__ = ["Collected", "FileResults"]
+__all__ = ["FileResults"]

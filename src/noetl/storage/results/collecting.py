@@ -1,42 +1,38 @@
 """Objects that nobody refers to are removed, once they have been there for a while."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
-import msgspec
-
+from noetl.ports import Collected
 from noetl.storage.results.folder import COMPRESSED, DAMAGED, NEW, Folder
 
 DAMAGED_KEPT_S = 30 * 24 * 3600.0
-"""How long damaged objects are kept for people to look at."""
+"""How much longer damaged objects are kept, for people to look at."""
 
 
-class Collected(msgspec.Struct, frozen=True):
-    objects: int = 0
-    bytes: int = 0
+def collect(folder: Folder, prefix: str, held: Collection[str], put_before: float) -> Collected:
+    """Removes what begins so, is not held and is older; so nothing goes that is about to be referred to.
 
-
-def collect(folder: Folder, live: Mapping[str, float | None], now: float, grace_s: float) -> Collected:
-    """Removes what is not `live` and older than the grace period; so nothing goes that is about to be referred to.
-
-    `live` says until when an object is referred to: None for good, else a time at which it may go.
+    With it goes what was never finished.
     """
-    removed = [size for part in _parts(folder) for size in _remove(folder, part, live, now, grace_s)]
-    for name, kept_s in ((NEW, grace_s), (DAMAGED, DAMAGED_KEPT_S)):
-        removed += [_unlink(file) for file in _files(folder.root / name) if _is_older(file, now - kept_s)]
+    removed = [size for part in _parts(folder, prefix) for size in _remove(folder, part, prefix, held, put_before)]
+    for name, before in ((NEW, put_before), (DAMAGED, put_before - DAMAGED_KEPT_S)):
+        removed += [_unlink(file) for file in _files(folder.root / name) if _is_older(file, before)]
     return Collected(len(removed), sum(removed))
 
 
-def _remove(folder: Folder, part: Path, live: Mapping[str, float | None], now: float, grace_s: float) -> Iterator[int]:
+def _remove(folder: Folder, part: Path, prefix: str, held: Collection[str], put_before: float) -> Iterator[int]:
     with folder.lock(is_shared=False):
         for file in _files(part):
-            until = live.get(file.name.removesuffix(COMPRESSED), now)
-            if until is not None and until <= now and _is_older(file, now - grace_s):
+            is_held = file.name.removesuffix(COMPRESSED) in held or not file.name.startswith(prefix)
+            if not is_held and _is_older(file, put_before):
                 yield _unlink(file)
 
 
-def _parts(folder: Folder) -> list[Path]:
-    return sorted(each for each in folder.root.iterdir() if len(each.name) == 2 and each.is_dir())
+def _parts(folder: Folder, prefix: str) -> list[Path]:
+    return sorted(
+        each for each in folder.root.iterdir() if len(each.name) == 2 and each.name[: len(prefix)] == prefix[:2]
+    )
 
 
 def _files(part: Path) -> list[Path]:
@@ -52,6 +48,10 @@ def _is_older(file: Path, time: float) -> bool:
 
 
 def _unlink(file: Path) -> int:
-    size = file.stat().st_size
+    """Damaged ones may be collected by two at once."""
+    try:
+        size = file.stat().st_size
+    except FileNotFoundError:
+        return 0
     file.unlink(missing_ok=True)
     return size

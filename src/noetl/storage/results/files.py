@@ -1,14 +1,14 @@
 """Results as files under their sha256: durable when answered, checked when read, streamed where they are large."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
 from noetl.engine.size import Blob
-from noetl.ports import Deposit, Unavailable
-from noetl.storage.results.collecting import Collected, collect
+from noetl.ports import Collected, Deposit, Unavailable
+from noetl.storage.results.collecting import collect
 from noetl.storage.results.folder import Folder, sync, told_of
 from noetl.storage.results.objects import Torn, Writing, read
 
@@ -48,8 +48,8 @@ class FileResults:
         place = await self._do(lambda: self._folder.find(sha256))
         return self._pieces(place) if place is not None else None
 
-    async def collect(self, live: Mapping[str, float | None], *, now: float, grace_s: float) -> Collected:
-        return await self._do(lambda: collect(self._folder, live, now, grace_s))
+    async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
+        return await self._do(lambda: collect(self._folder, prefix, held, put_before))
 
     async def close(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)

@@ -27,6 +27,7 @@ def _append(unit: Unit, append: Append, now: float) -> Appended | Conflict | Fen
     lost = _carry_out(unit, name, rows, append.effects)
     unit.work.write(name, rows)
     unit.append(name, append.events, append.summary)
+    unit.hold(name, append.holds)
     unit.agenda.answer(append.done)
     return _answer(unit, append, lost, now)
 

@@ -190,3 +190,23 @@ SELECT epoch, number, place FROM counters WHERE namespace = ?1;
 -- name: save_counters
 INSERT INTO counters (namespace, epoch, number, place) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT DO UPDATE SET epoch = excluded.epoch, number = excluded.number, place = excluded.place;
+
+-- name: save_holds
+INSERT INTO holds (namespace, sha256, execution_id, until) VALUES /*rows*/ (?1, ?, ?, ?) /*rows*/
+ON CONFLICT DO UPDATE SET
+  until = CASE WHEN until IS NULL OR excluded.until IS NULL THEN NULL ELSE max(until, excluded.until) END;
+
+-- name: held
+SELECT DISTINCT sha256 FROM holds AS hold
+WHERE namespace = ?1 AND sha256 >= ?2 AND sha256 < ?3
+  AND (until IS NULL OR until > ?4 OR EXISTS (
+    SELECT 1 FROM executions AS its
+    WHERE its.namespace = ?1 AND its.execution_id = hold.execution_id AND its.is_live
+  ));
+
+-- name: round
+SELECT next, began_at FROM rounds WHERE namespace = ?1;
+
+-- name: save_round
+INSERT INTO rounds (namespace, next, began_at) VALUES (?1, ?2, ?3)
+ON CONFLICT DO UPDATE SET next = excluded.next, began_at = excluded.began_at;

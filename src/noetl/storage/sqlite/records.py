@@ -55,6 +55,10 @@ class NameRow(msgspec.Struct, frozen=True, array_like=True):
     execution_id: str
 
 
+class ObjectRow(msgspec.Struct, frozen=True, array_like=True):
+    sha256: str
+
+
 class HeadRow(msgspec.Struct, frozen=True, array_like=True):
     execution_id: str
     head: int

@@ -7,7 +7,7 @@ import apsw
 
 from noetl.storage.sqlite.errors import newer, not_ours
 
-VERSION = 1
+VERSION = 2
 """The number of the newest migration, so that a file of today needs no look at them."""
 
 

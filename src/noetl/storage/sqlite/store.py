@@ -1,6 +1,6 @@
 """The log, the work, the incidents and what tools printed, in one SQLite file."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from noetl.engine.incidents import Incident, Rows
@@ -18,7 +18,7 @@ from noetl.ports import (
     Summary,
     Timer,
 )
-from noetl.storage.sqlite import appending, claiming, reading
+from noetl.storage.sqlite import appending, claiming, holds, reading
 from noetl.storage.sqlite.database import Database
 from noetl.storage.sqlite.logs import write_logs
 from noetl.storage.sqlite.unit import Unit
@@ -65,6 +65,14 @@ class SqliteStore:
 
     async def rows(self, execution_id: str) -> tuple[int, Rows]:
         return await self._database.read(partial(reading.rows, execution_id=execution_id))
+
+    # ------------------------------------------------------------------------------ stored objects
+
+    async def held(self, prefix: str) -> Collection[str]:
+        return await self._database.read(partial(holds.held, prefix=prefix, clock=self._clock))
+
+    async def next_part(self, parts: int, every_s: float) -> int | None:
+        return await self._database.write(partial(holds.next_part, parts=parts, every_s=every_s, clock=self._clock))
 
     # ------------------------------------------------------------------------------ work
 

@@ -6,6 +6,7 @@ the end.
 
 from collections.abc import Collection, Sequence
 
+from noetl.engine.holds import Hold
 from noetl.ports import Summary
 from noetl.storage.sqlite.agenda import Agenda
 from noetl.storage.sqlite.counters import Counters
@@ -26,6 +27,7 @@ class Unit:
         self._heads: dict[str, int] = {}
         self._parked: set[str] = set()
         self._events: list[tuple[Value, ...]] = []
+        self._holds: list[tuple[Value, ...]] = []
         self._moved: dict[str, Summary | None] = {}
 
     def load(self, names: Collection[str]) -> None:
@@ -56,8 +58,12 @@ class Unit:
         if events or summary is not None:
             self._moved[name] = summary or self._moved.get(name)
 
+    def hold(self, name: str, holds: Sequence[Hold]) -> None:
+        self._holds += [(hold.sha256, name, hold.until) for hold in holds]
+
     def flush(self) -> None:
         self.session.write("insert_events", self._events)
+        self.session.write("save_holds", self._holds)
         told = [(name, summary) for name, summary in self._moved.items() if summary is not None]
         self.session.write("save_summaries", [self._values(name, summary) for name, summary in told])
         heads = [(name, self._heads[name]) for name, summary in self._moved.items() if summary is None]
@@ -66,6 +72,7 @@ class Unit:
         self.agenda.flush()
         self.counters.flush()
         self._events.clear()
+        self._holds.clear()
         self._moved.clear()
 
     def end(self, *, is_kept: bool) -> None:
@@ -76,6 +83,7 @@ class Unit:
 
     def forget(self) -> None:
         self._events.clear()
+        self._holds.clear()
         self._moved.clear()
         self._heads.clear()
         self._parked.clear()
