@@ -11,9 +11,8 @@ from noetl.engine.decide import Surroundings, transact
 from noetl.engine.envelope import stamp
 from noetl.engine.kept import kept_outputs
 from noetl.engine.output import Output
-from noetl.engine.pipeline import Run, next_move, settle
 from noetl.engine.reference import External, Reference
-from noetl.engine.size import PAYLOAD_BYTES_MIN, Spill, fit, hydrate, recorded, store
+from noetl.engine.size import PAYLOAD_BYTES_MIN, Spill, fit, hydrate, store
 from noetl.engine.state import StepRun
 from noetl.engine.workerside import Given
 from tests.engine import playbooks
@@ -259,27 +258,3 @@ def test_a_reference_that_is_read_is_there_however_small_the_data() -> None:
     assert sorted(found) == ["each_ref", "get_ref"]
     assert driver.store.items(found["each_ref"]) == [7, 7]
     assert driver.store.items(found["get_ref"]) == 7
-
-
-def test_what_the_author_selects_can_be_read_on_the_server() -> None:
-    text = f"""{playbooks.HEAD}
-workflow:
-  - step: get
-    tool: {{ kind: python, code: x }}
-    next: {{ arcs: [ {{ step: there, when: "{{{{ output.data.count == 3 }}}}" }} ] }}
-  - {{ step: there, tool: {{ kind: noop }} }}
-"""
-    data = {"count": 3, "rows": "x" * 9_000}
-    stored = store(Output(data=data), limit_bytes=100, always=False, lifted={"count": 3})
-    driver = Spilling(text)
-    run = driver.state.runs["get#1"]
-    assert run.cursor is not None
-    given = driver.given(run, ())
-    work = next_move(driver.program, run.cursor, given, now=0.0, draw=0.5)
-    assert isinstance(work, Run)
-    started = cursors.apply(run.cursor, work.started, driver.playbook.dialect, "")
-    done = settle(driver.program, started, given, stored.output, own={}, now=0.0, draw=0.5)
-    assert done.output.data == data
-    report = [e.StepStarted("get#1"), work.started, recorded(done, stored), e.StepDone("get#1", done.output)]
-    driver.report(run, *report)  # type: ignore[arg-type]
-    assert "there#1" in driver.state.runs

@@ -25,13 +25,14 @@ from noetl.engine.events import (
     TaskWaiting,
     Values,
 )
-from noetl.engine.output import NOTHING, Output, Status, result
+from noetl.engine.lifted import DATA, with_names
+from noetl.engine.output import NOTHING, Output, Status, previous
 from noetl.engine.scopes import overlaid, patched
 from noetl.playbook.model import Dialect, Directive
 
 WorkerFact = TaskStarted | TaskDone | TaskWaiting | IterationStarted | IterationDone | IterationFailed
 
-_OK, _V10 = Status.OK, Dialect.V10
+_OK = Status.OK
 _SKIP, _RETRY, _FAIL = Directive.SKIP, Directive.RETRY, Directive.FAIL
 """In Python 3.11 a member of an enumeration takes longer to look up than a record to make."""
 
@@ -180,7 +181,7 @@ def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
         attempt=frame.attempt if directive is _RETRY else 0,
         runs=frame.runs if fact.ran else {**frame.runs, fact.task: frame.runs.get(fact.task, 0) + 1},
         not_before=fact.due_at,
-        prev=_data(output, dialect, kind) if is_data else frame.prev,
+        prev=previous(output, kind, dialect) if is_data else frame.prev,
         output=output if keeps else frame.output,
         output_kind=kind if keeps else frame.output_kind,
         outputs={**frame.outputs, fact.task: kept(output)} if keeps else frame.outputs,
@@ -192,13 +193,9 @@ def _after(frame: Frame, fact: TaskDone, dialect: Dialect, kind: str) -> Frame:
     )
 
 
-def kept(output: Output) -> dict[str, object]:
+def kept(output: Output) -> object:
     """What later templates read of a task or a step by its name."""
-    return {"data": output.data, "ref": output.ref, "status": str(output.status)}
-
-
-def _data(output: Output, dialect: Dialect, kind: str) -> object:
-    return result(output, kind) if dialect is _V10 else output.data
+    return with_names({"data": output.data, "ref": output.ref, "status": str(output.status)}, output.selected, DATA)
 
 
 def _end(frame: Frame, fact: TaskDone, *, keeps: bool) -> Output:

@@ -10,6 +10,7 @@ import msgspec
 from noetl.engine import events as e
 from noetl.engine.commands import Continue, EndWait, ExpireStep, RequestExecution
 from noetl.engine.descendants import child_share
+from noetl.engine.lifted import Lifted
 from noetl.engine.loops import is_stopping
 from noetl.engine.names import entity_id, step_of
 from noetl.engine.output import Error, Output, Status
@@ -231,11 +232,13 @@ def answer(state: StateView, fact: e.WorkflowFinished, parent: e.Parent) -> Outp
 def _returned(state: StateView, fact: e.WorkflowFinished, parent: e.Parent, blocks: Mapping[str, object]) -> Output:
     if parent.return_step is None:
         return msgspec.structs.replace(fact.output, status=Status.OK, error=None, blocks=blocks)
-    found = state.outputs.get(parent.return_step)
+    stored = state.outputs.get(parent.return_step)
+    names = stored.names if isinstance(stored, Lifted) else {}
+    found = stored.value if isinstance(stored, Lifted) else stored
     if not isinstance(found, Mapping):
         message = f"`return_step` names `{parent.return_step}`, which did not run in {state.execution_id}"
         return Output(status=Status.ERROR, error=Error("playbook_failed", message), blocks=blocks)
-    return Output(data=found["data"], ref=found["ref"], blocks=blocks)
+    return Output(data=found["data"], ref=found["ref"], blocks=blocks, selected=names)
 
 
 def as_request(effect: StartChild, digest: str) -> RequestExecution:

@@ -1,6 +1,6 @@
 """Which outputs are stored whatever their size, since the playbook's text reads their `.ref`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
@@ -21,6 +21,8 @@ def kept_outputs(playbook: Playbook) -> Kept:
     tasks: set[tuple[str, str]] = set()
     all_steps = {step.name for step in playbook.workflow}
     steps = {step.name for step in playbook.workflow if _OWN & _refs(step.set, step.next)}
+    steps |= all_steps & _refs(playbook.executor.spec)
+    heirs = {step.name for step in playbook.workflow if _OWN & _refs(playbook.executor.spec, *_specs(step))}
     for path, owner in _pipelines(playbook):
         refs = _refs_of(owner)
         names = {task.name for task in owner.tool}
@@ -28,7 +30,7 @@ def kept_outputs(playbook: Playbook) -> Kept:
         if any(_OWN & _refs(task.policy.before) for task in owner.tool if task.policy is not None):
             tasks |= {(path, name) for name in names}
         steps |= all_steps & (refs - names)
-    return Kept(frozenset(tasks | _last_tasks(playbook, steps)), frozenset(steps))
+    return Kept(frozenset(tasks | _last_tasks(playbook, steps | heirs)), frozenset(steps))
 
 
 def names_read(owner: Step | Block, playbook: Playbook) -> frozenset[str]:
@@ -39,8 +41,7 @@ def names_read(owner: Step | Block, playbook: Playbook) -> frozenset[str]:
 def workload_read(step: Step, playbook: Playbook) -> frozenset[str] | None:
     """The keys of the workload that a worker may read for a step, by `workload.key` or bare; None where it is all."""
     _, *blocks = _owners(step, playbook)
-    specs = [level.spec for level in step.loop.levels()] if step.loop is not None else []
-    uses = list(_uses(step.tool, step.spec, specs, playbook.executor.spec, playbook.keychain, *blocks))
+    uses = list(_uses(step.tool, *_specs(step), playbook.executor.spec, playbook.keychain, *blocks))
     own = [use.segments for use in uses if use.root == "workload"]
     if not all(own):
         return None
@@ -57,6 +58,11 @@ def _owners(owner: Step | Block, playbook: Playbook) -> tuple[Step | Block, ...]
                 owners[block.name] = block
                 waiting.append(block)
     return tuple(owners.values())
+
+
+def _specs(step: Step) -> list[Mapping[str, object]]:
+    """The specs that the tasks of a step inherit from it, and from its loops."""
+    return [step.spec, *(level.spec for level in (step.loop.levels() if step.loop is not None else ()))]
 
 
 def _uses(*parts: object) -> Iterator[NameUse]:

@@ -5,6 +5,7 @@ from enum import StrEnum
 
 import msgspec
 
+from noetl.engine.lifted import DATA, Way, with_names
 from noetl.engine.reference import Reference
 from noetl.playbook.model import Dialect
 
@@ -41,7 +42,10 @@ class Loop(msgspec.Struct, frozen=True):
 
 
 class Output(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """`blocks` holds what the kind adds: `{"http": {"status": 200, …}}`."""
+    """`blocks` holds what the kind adds: `{"http": {"status": 200, …}}`.
+
+    `selected` are the small values that were lifted out of the data, and that templates read as `output.data.<name>`.
+    """
 
     status: Status = Status.OK
     data: object = None
@@ -50,6 +54,7 @@ class Output(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     meta: Meta = Meta()
     blocks: Mapping[str, object] = {}
     loop: Loop | None = None
+    selected: Mapping[str, object] = {}
 
 
 NOTHING = Output()
@@ -59,8 +64,17 @@ def failed(kind: str, message: str, *, retryable: bool = False, details: object 
     return Output(status=Status.ERROR, error=Error(kind, message, retryable, details))
 
 
-def view(output: Output, kind: str, dialect: Dialect) -> dict[str, object]:
-    """The mapping that templates read as `output` (and, in v10 documents, as `outcome`)."""
+def view(output: Output, kind: str, dialect: Dialect) -> object:
+    """What templates read as `output` (and, in v10 documents, as `outcome`)."""
+    seen = fields(output)
+    if dialect is Dialect.CANONICAL:
+        return with_names(seen, output.selected, DATA)
+    seen["result"] = result(output, kind)
+    return with_names(seen, output.selected, DATA, ("result", *_way(kind)))
+
+
+def fields(output: Output) -> dict[str, object]:
+    """An output as a mapping."""
     seen: dict[str, object] = {
         "status": output.status.value,
         "data": output.data,
@@ -71,9 +85,14 @@ def view(output: Output, kind: str, dialect: Dialect) -> dict[str, object]:
     if output.loop is not None:
         seen["loop"] = msgspec.structs.asdict(output.loop)
     seen.update(output.blocks)
-    if dialect is Dialect.V10:
-        seen["result"] = result(output, kind)
     return seen
+
+
+def previous(output: Output, kind: str, dialect: Dialect) -> object:
+    """What later templates read as `_prev`."""
+    if dialect is Dialect.CANONICAL:
+        return with_names(output.data, output.selected, ())
+    return with_names(result(output, kind), output.selected, _way(kind))
 
 
 def result(output: Output, kind: str) -> object:
@@ -83,3 +102,8 @@ def result(output: Output, kind: str) -> object:
     http = output.blocks.get("http")
     block = http if isinstance(http, dict) else {}
     return {"data": output.data, "status_code": block.get("status"), "headers": block.get("headers")}
+
+
+def _way(kind: str) -> Way:
+    """How v10's `result` leads to the data."""
+    return DATA if kind == "http" else ()

@@ -10,6 +10,7 @@ from noetl.engine.kept import Kept, kept_outputs, names_read, workload_read
 from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
 from noetl.engine.scopes import Setter, setter
+from noetl.engine.selecting import Select, selector
 from noetl.playbook.kinds import KINDS
 from noetl.playbook.model import (
     TASK_RUNS_MAX_DEFAULT,
@@ -29,6 +30,9 @@ CTX_BYTES_MAX_DEFAULT = 1024 * 1024
 KIND_NAMES = frozenset(kind.name for kind in KINDS)
 KIND_TEXTS = {kind.name: kind.texts for kind in KINDS}
 
+Layers = dict[str, Mapping[str, object]]
+"""Specs from the outermost inwards, by their paths in the model."""
+
 
 class ReadyTask(msgspec.Struct, frozen=True):
     """A task with its templates made ready; `path` is where it stands in the model."""
@@ -44,6 +48,7 @@ class ReadyTask(msgspec.Struct, frozen=True):
     rules: tuple[ReadyRule, ...] | None
     on_unmatched: OnUnmatched
     set: Setter
+    select: Select | None
 
 
 class ReadyPipeline(msgspec.Struct, frozen=True):
@@ -158,7 +163,7 @@ class Program:
         found = self._pipelines.get(key)
         if found is None:
             block, step = self.playbook.workbook[name], self.steps[caller].step
-            layers = [*self._layers(step), *(level.spec for level in _levels(step.loop))]
+            layers = self._layers(step) | _loop_layers(step.loop, f"workflow/{caller}")
             found = self._pipeline(block.tool, f"workbook/{name}", layers, block.loop)
             self._pipelines[key] = found
         return found
@@ -204,30 +209,29 @@ class Program:
             levels.append(ReadyLevel(level, path, items, in_flight))
         return tuple(levels)
 
-    def _layers(self, step: Step) -> list[Mapping[str, object]]:
-        return [self.playbook.executor.spec, step.spec]
+    def _layers(self, step: Step) -> Layers:
+        return {"/executor/spec": self.playbook.executor.spec, f"workflow/{step.name}/spec": step.spec}
 
-    def _pipeline(
-        self, tasks: tuple[Task, ...], path: str, outer: list[Mapping[str, object]], loop: Loop | None
-    ) -> ReadyPipeline:
+    def _pipeline(self, tasks: tuple[Task, ...], path: str, outer: Layers, loop: Loop | None) -> ReadyPipeline:
         levels = _levels(loop)
-        layers = [*outer, *(level.spec for level in levels)]
+        layers = outer | _loop_layers(loop, path)
         ready = tuple(self._task(task, index, f"{path}/tool/{task.name}", layers) for index, task in enumerate(tasks))
         return ReadyPipeline(
             ready,
             {task.task.name: task.index for task in ready},
             tuple(level.iterator for level in levels),
-            limit(layers, "task_runs_max", TASK_RUNS_MAX_DEFAULT),
+            limit([*layers.values()], "task_runs_max", TASK_RUNS_MAX_DEFAULT),
         )
 
-    def _task(self, task: Task, index: int, path: str, layers: list[Mapping[str, object]]) -> ReadyTask:
+    def _task(self, task: Task, index: int, path: str, layers: Layers) -> ReadyTask:
         policy = task.policy
         defaults = self.kind_defaults.get(task.kind, {})
+        spec = effective_spec(task.kind, KIND_NAMES, defaults, *layers.values(), task.spec)
         return ReadyTask(
             task=task,
             path=path,
             index=index,
-            spec=effective_spec(task.kind, KIND_NAMES, defaults, *layers, task.spec),
+            spec=spec,
             fields=self._fields(task, path),
             input=binder(task.input, f"{path}/input", self.places),
             auth=binder(task.auth, f"{path}/auth", self.places),
@@ -235,6 +239,7 @@ class Program:
             rules=ready_rules(policy.rules, f"{path}/rules", self.places) if policy is not None else None,
             on_unmatched=policy.on_unmatched if policy is not None else OnUnmatched.CONTINUE,
             set=setter(task.set, f"{path}/set", self.places),
+            select=selector(spec, task.kind, [*layers, f"{path}/spec"], self.places),
         )
 
     def _fields(self, task: Task, path: str) -> Evaluate:
@@ -251,6 +256,10 @@ class Program:
             return texts | found
 
         return fields
+
+
+def _loop_layers(loop: Loop | None, path: str) -> Layers:
+    return {f"{path}{'/loop' * depth}/spec": level.spec for depth, level in enumerate(_levels(loop), 1)}
 
 
 def _levels(loop: Loop | None) -> list[Loop]:

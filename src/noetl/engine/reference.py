@@ -9,6 +9,7 @@ from hashlib import sha256
 
 import msgspec
 
+from noetl.engine.lifted import Lifted
 from noetl.errors import TemplateError
 from noetl.expressions.template import Readable
 
@@ -55,20 +56,18 @@ class Reference(Readable, msgspec.Struct, frozen=True, tag_field=MARK, tag="ref"
 class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_field=MARK, tag="data"):
     """A value that was too large for an event. It is read back where it is used; a server template may not read it.
 
-    `lifted` are the small fields that the author selected, which may be read everywhere until they are written.
     `patch` is what was written inside the value since, by paths: whoever reads it back lays that over.
     `holds` is the type of the value: `dict`, `list` or `str`.
     """
 
     reference: Reference
-    lifted: Mapping[str, object] = {}
     patch: Mapping[str, object] = {}
     holds: str = ""
 
     def read(self, name: str) -> object:
-        known = {**self.lifted, **{path: value for path, value in self.patch.items() if "." not in path}}
-        if name in known and not any(path.startswith(f"{name}.") for path in self.patch):
-            return known[name]
+        is_written = name in self.patch and "." not in name
+        if is_written and not any(path.startswith(f"{name}.") for path in self.patch):
+            return self.patch[name]
         raise self._unreadable(f"`{name}` cannot be read here: it is part of a value that")
 
     def text(self) -> str:
@@ -82,7 +81,7 @@ class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_fi
         return TemplateError(message, kind="data_by_reference")
 
 
-_TYPES: dict[object, type[Reference | External]] = {"ref": Reference, "data": External}
+_TYPES: dict[object, type[Reference | External | Lifted]] = {"ref": Reference, "data": External, "lifted": Lifted}
 
 
 def type_name(value: object) -> str:

@@ -4,7 +4,7 @@ from typing import assert_never
 
 import msgspec
 
-from noetl.engine.binding import BindingFailed, shown
+from noetl.engine.binding import BindingFailed, Scope, shown
 from noetl.engine.cursor import Frame
 from noetl.engine.events import Patch, TaskDone, Values
 from noetl.engine.output import Error, Output, Status
@@ -23,7 +23,21 @@ def settled(standing: Standing, frame: Frame, output: Output, own: Values) -> Ta
     output = msgspec.structs.replace(output, meta=meta)
     dialect = standing.program.playbook.dialect
     scope = with_input(task_scope(standing, frame, task, frame.attempt), own, dialect)
+    output = _selected(task, output, scope | seen(output, task.task.kind, dialect))
     return _Settling(standing, frame, task, output, scope | seen(output, task.task.kind, dialect)).fact()
+
+
+def _selected(task: ReadyTask, output: Output, scope: Scope) -> Output:
+    """The output with what is lifted out of its data. A `noop` has none, and what failed need not hold what it should.
+
+    What a block that was called had lifted is there still.
+    """
+    if task.select is None or output.status is Status.ERROR or task.task.kind == "noop":
+        return output
+    try:
+        return msgspec.structs.replace(output, selected={**output.selected, **task.select(scope)})
+    except BindingFailed as failure:
+        return with_error(output, failure.error)
 
 
 class _Settling(msgspec.Struct, frozen=True):

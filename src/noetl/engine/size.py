@@ -10,9 +10,10 @@ from hashlib import sha256
 import msgspec
 
 from noetl.engine import view
-from noetl.engine.events import ExecutionCancelled, Fact, IterationDone, LoopDone, LoopStarted, Seed, TaskDone, Values
+from noetl.engine.events import ExecutionCancelled, Fact, IterationDone, LoopDone, LoopStarted, Seed, TaskDone
 from noetl.engine.gathering import Gathered, Write
 from noetl.engine.holds import Lasting, extend, needed
+from noetl.engine.lifted import Lifted
 from noetl.engine.names import step_of
 from noetl.engine.output import Error, Output
 from noetl.engine.reference import (
@@ -43,7 +44,7 @@ _WHOLE = {(Output, "data"), (Error, "details"), (LoopStarted, "collection"), (Wr
 _NESTED = {(Output, "blocks"), (Seed, "outputs")}
 """Mappings whose values are small records with large fields."""
 
-_TOGETHER = {(IterationDone, "reduced"), (Gathered, "reduced")}
+_TOGETHER = {(IterationDone, "reduced"), (Gathered, "reduced"), (Output, "selected")}
 """What the server itself goes on calculating with, so that it stays in the fact."""
 
 _TEXTS = {(Error, "message"), (ExecutionCancelled, "reason")}
@@ -161,7 +162,7 @@ def _referred(stored: External | Reference) -> Reference:
     return stored.reference if isinstance(stored, External) else stored
 
 
-def store(output: Output, *, limit_bytes: int, always: bool, lifted: Values | None = None) -> Stored:
+def store(output: Output, *, limit_bytes: int, always: bool) -> Stored:
     """Data over the limit, or data whose reference is read, goes to the store; a tool's own reference stays."""
     data = encode_value(output.data)
     is_large = len(data) > limit_bytes
@@ -170,7 +171,7 @@ def store(output: Output, *, limit_bytes: int, always: bool, lifted: Values | No
     blob = _blob(data)
     reference = _reference(blob)
     referred = msgspec.structs.replace(output, ref=output.ref or reference)
-    carried = _external(blob, output.data, lifted) if is_large else output.data
+    carried = _external(blob, output.data) if is_large else output.data
     return Stored(referred, carried, (blob,))
 
 
@@ -280,6 +281,8 @@ def _element(value: object, change: Change) -> object:
 
 def _nested(record: object, change: Change) -> object:
     """A block of an output, such as `py` with its traceback, or an output as other steps read it."""
+    if isinstance(record, Lifted):
+        return msgspec.structs.replace(record, value=_elements(record.value, change))
     trace = record.get("traceback") if isinstance(record, dict) else None
     if isinstance(record, dict) and isinstance(trace, str) and len(trace) > TEXT_CHARS_MAX:
         record = record | {"traceback": _cut(trace, keeps_end=True)}
@@ -302,8 +305,8 @@ def _blob(data: bytes) -> Blob:
     return Blob(sha256(data).hexdigest(), data)
 
 
-def _external(blob: Blob, value: object, lifted: Values | None = None) -> External:
-    return External(_reference(blob), lifted or {}, holds=type(value).__name__)
+def _external(blob: Blob, value: object) -> External:
+    return External(_reference(blob), holds=type(value).__name__)
 
 
 def _reference(blob: Blob) -> Reference:

@@ -1,9 +1,22 @@
 """Reads members of data: keys of mappings, elements of lists, what a host value shows. Never a Python attribute."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 from noetl.errors import TemplateError
-from noetl.expressions.runtime import SCALARS, Code, Fault, Frame, Missing, Readable, Spot, Undefined, kind_of
+from noetl.expressions.runtime import (
+    SCALARS,
+    Code,
+    Facade,
+    Fault,
+    Frame,
+    Missing,
+    Readable,
+    Spot,
+    Undefined,
+    kind_of,
+    whole,
+)
 from noetl.expressions.syntax import Path
 
 MISSING = object()
@@ -24,7 +37,7 @@ def read(value: object, key: object) -> object:
         return value[key] if isinstance(key, int) and -len(value) <= key < len(value) else MISSING
     if isinstance(value, Readable) and type(key) in SCALARS:
         return _read_host(value, str(key))
-    return MISSING
+    return _read_facade(value, key) if isinstance(value, Facade) else MISSING
 
 
 def _read_host(value: Readable, key: str) -> object:
@@ -34,6 +47,14 @@ def _read_host(value: Readable, key: str) -> object:
         return MISSING
     except TemplateError as error:
         raise Fault(error.message, error.kind) from None
+
+
+def _read_facade(value: Facade, key: object) -> object:
+    """Its own member, if it has one of that name, else the data's."""
+    if type(key) in SCALARS:
+        with suppress(KeyError):
+            return value.member(key)
+    return read(value.whole(), key)
 
 
 def attribute_reader(path: object) -> Callable[[object], object]:
@@ -75,19 +96,24 @@ def no_attribute(path: object) -> Missing:
     return Missing(f"an element has no `{path}`")
 
 
-def path_code(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool) -> Code:
-    """Reads a dotted name. Where all is well it only indexes dictionaries; anything else takes the careful way."""
+def path_code(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool, is_target: bool = False) -> Code:
+    """Reads a dotted name. Where all is well it only indexes dictionaries; anything else takes the careful way.
+
+    A facade is never inside data, so that only the careful way meets one below the root. As the target of a member it
+    stays; elsewhere it gives way to its data.
+    """
     root, names = path.root, path.names
-    careful = _careful(text, path, slots, is_strict=is_strict)
+    careful = _careful(text, path, slots, is_strict=is_strict, is_target=is_target)
     if slots or len(names) > 3:
         return careful
     first, second, third = (*names, "", "", "")[:3]
 
     def depth_0(frame: Frame) -> object:
         try:
-            return frame.scope[root]
+            value = frame.scope[root]
         except KeyError:
             return careful(frame)
+        return careful(frame) if isinstance(value, Facade) else value
 
     def depth_1(frame: Frame) -> object:
         try:
@@ -110,7 +136,7 @@ def path_code(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool)
     return (depth_0, depth_1, depth_2, depth_3)[len(names)]
 
 
-def _careful(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool) -> Code:
+def _careful(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool, is_target: bool) -> Code:
     names = path.names
 
     def code(frame: Frame) -> object:
@@ -122,9 +148,9 @@ def _careful(text: str, path: Path, slots: tuple[int, ...], *, is_strict: bool) 
             start, after = end + 1, end + 1 + len(name)
             member = value.get(name, MISSING) if type(value) is dict else read_at(text, start, after, value, name)
             if member is MISSING:
-                return outcome(Undefined(Spot(text, start, after), text[path.start : end], value))
+                return outcome(Undefined(Spot(text, start, after), text[path.start : end], whole(value)))
             value, end = member, after
-        return value
+        return value if is_target else whole(value)
 
     def outcome(undefined: Undefined) -> Undefined:
         if is_strict:
@@ -150,7 +176,7 @@ def read_at(text: str, start: int, end: int, value: object, key: object) -> obje
 
 
 def member_code(spot: Spot, key_spot: Spot, target: Code, key: Code, target_words: str) -> Code:
-    """`target[key]`; undefined stays undefined."""
+    """`target[key]`; undefined stays undefined, and a facade a facade."""
 
     def code(frame: Frame) -> object:
         value = target(frame)
@@ -158,6 +184,6 @@ def member_code(spot: Spot, key_spot: Spot, target: Code, key: Code, target_word
             return value
         wanted = key(frame)
         member = read_at(spot.text, spot.start, spot.end, value, wanted)
-        return Undefined(key_spot, target_words, value) if member is MISSING else member
+        return Undefined(key_spot, target_words, whole(value)) if member is MISSING else member
 
     return code

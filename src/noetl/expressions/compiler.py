@@ -36,7 +36,7 @@ from noetl.expressions.functions import FUNCTIONS
 from noetl.expressions.methods import METHODS
 from noetl.expressions.operations import BINARY, negative, positive, take_slice
 from noetl.expressions.predicates import TESTS
-from noetl.expressions.runtime import Code, Frame, Spot, Undefined
+from noetl.expressions.runtime import Code, Frame, Spot, Undefined, whole
 from noetl.expressions.signatures import Bound, bind, signature_of
 from noetl.expressions.syntax import (
     Arguments,
@@ -97,7 +97,8 @@ class Compiler:
             case Path():
                 return path_code(self.text, node, self.slots_of(node.root), is_strict=False)
             case Attribute() | Item():
-                return self._member(node)
+                member = self._member(node)
+                return lambda frame: whole(member(frame))
             case Choice():
                 return self._choice(node)
             case Logic():
@@ -129,6 +130,16 @@ class Compiler:
             case _:
                 return self._operation(node)
 
+    def target(self, node: Expression) -> Code:
+        """Code for a value of which members are read: a facade is one still."""
+        match node:
+            case Path():
+                return path_code(self.text, node, self.slots_of(node.root), is_strict=False, is_target=True)
+            case Attribute() | Item():
+                return self._member(node)
+            case _:
+                return self.maybe(node)
+
     def _operation(self, node: Slice | Method | Function | Sign | Binary | Concat | ListOf | DictOf) -> Code:
         match node:
             case Binary():
@@ -152,7 +163,7 @@ class Compiler:
 
     def _member(self, node: Attribute | Item) -> Code:
         target_words = self.text[node.target.start : node.target.end]
-        target = self.maybe(node.target)
+        target = self.target(node.target)
         if isinstance(node, Attribute):
             name = node.name
             part = Spot(self.text, node.name_start, node.end)

@@ -102,6 +102,26 @@ class Readable:
         raise TemplateError("this value can only be passed on whole")
 
 
+class Facade:
+    """A value of the host that stands for data and has members of its own beside the data's.
+
+    It is seen by who reads a member of it. Whatever else is done with it is done with the data."""
+
+    __slots__ = ()
+
+    def member(self, key: object) -> object:
+        """A member of its own. Raises KeyError when there is none, so that the data is asked."""
+        raise NotImplementedError
+
+    def whole(self) -> object:
+        """The data."""
+        raise NotImplementedError
+
+
+def whole(value: object) -> object:
+    return value.whole() if isinstance(value, Facade) else value
+
+
 def charge(frame: Frame, steps: int) -> None:
     frame.left -= steps
     if frame.left < 0:

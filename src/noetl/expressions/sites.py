@@ -38,6 +38,7 @@ class Site(Enum):
     RULE_WHEN = ("a rule's when", _AFTER_TASK)
     RULE_SET = ("a rule's set", _AFTER_TASK)
     TASK_SET = ("a task's set", _AFTER_TASK)
+    SELECT = ("spec.result.select", _AFTER_TASK)
     DELAY = ("a rule's delay", _AFTER_TASK)
     KEYCHAIN_FIELD = ("a keychain entry", _EVERYWHERE)
 

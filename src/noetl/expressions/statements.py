@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from noetl.expressions.access import UNSET
-from noetl.expressions.applying import constant_code
+from noetl.expressions.applying import constant_code, defined
 from noetl.expressions.compiler import Compiler
 from noetl.expressions.runtime import Code, Fault, Frame, Spot, charge, elements, kind_of, text_of
 from noetl.expressions.syntax import (
@@ -69,6 +69,8 @@ def _statement(compiler: Compiler, statement: Statement) -> Writer:
             return _choice(compiler, statement)
         case For():
             return _loop(compiler, statement)
+        case Set(value=value, target=(_,)):
+            return _assign(compiler, statement, defined(compiler.target(value)))
         case Set(value=value):
             return _assign(compiler, statement, compiler.value(value))
         case _:

@@ -9,11 +9,11 @@ from noetl.expressions.blocks import PROBLEMS_MAX, Reader
 from noetl.expressions.checks import check_calls
 from noetl.expressions.compiler import Compiler
 from noetl.expressions.names import NameUse, Segment, names_in
-from noetl.expressions.runtime import SCALARS, Code, Fault, Frame, Readable, Spot, measure
+from noetl.expressions.runtime import SCALARS, Code, Facade, Fault, Frame, Readable, Spot, measure
 from noetl.expressions.statements import text_code
 from noetl.expressions.syntax import Attribute, Body, Const, Expression, Item, Output, Path, Problem
 
-__all__ = ["NOT_CONSTANT", "NameUse", "Problem", "Readable", "Segment", "Template", "is_template", "parse"]
+__all__ = ["NOT_CONSTANT", "Facade", "NameUse", "Problem", "Readable", "Segment", "Template", "is_template", "parse"]
 
 PARSED_MAX = 16_384
 """Templates kept parsed beyond those in use. The same text is the same template wherever it stands."""

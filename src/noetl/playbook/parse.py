@@ -113,10 +113,10 @@ class _Builder:
             failure=choice(mapping(policy, "failure"), "mode", FailureMode, FailureMode.FAIL_FAST),
             timeout_s=number(lifecycle, "timeout_s"),
             deadline_s=number(lifecycle, "deadline_s"),
-            spec=self.pipelines.knobs(spec, place.at("spec")),
+            spec=self.pipelines.knobs(spec, _beside(inside, place, "spec")),
             input=given,
             loop=loop,
-            tool=self.pipelines.pipeline(node.get("tool"), name, _tool_place(inside, place)),
+            tool=self.pipelines.pipeline(node.get("tool"), name, _beside(inside, place, "tool")),
             set=self.pipelines.assigned(node, Site.STEP_SET, place.at("set")),
             next=self._router(mapping(node, "next"), place.at("next")),
         )
@@ -168,14 +168,14 @@ class _Builder:
             desc=text(node, "desc"),
             input=given,
             loop=loop,
-            tool=self.pipelines.pipeline(node.get("tool"), name, _tool_place(inside, place)),
+            tool=self.pipelines.pipeline(node.get("tool"), name, _beside(inside, place, "tool")),
         )
         return self.reader.made_from(node, block)
 
 
-def _tool_place(inside: Place, outside: Place) -> Place:
-    """The pipeline runs inside the loop, but its path does not lead through it."""
-    return Place(outside.frame, f"{outside.path}/tool", inside.iterators)
+def _beside(inside: Place, outside: Place, key: str) -> Place:
+    """The pipeline and its `spec` are read inside the loop, but their paths do not lead through it."""
+    return Place(outside.frame, f"{outside.path}/{key}", inside.iterators)
 
 
 def _named(root: Mapping, key: str) -> list[tuple[str, Mapping]]:

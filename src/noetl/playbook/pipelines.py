@@ -160,6 +160,8 @@ class PipelineReader:
             key = entry.key.text
             if key == "result" and isinstance(entry.value, Mapping):
                 found[key] = self._result(entry.value, place.at(key))
+            elif key in self.kinds and isinstance(entry.value, Mapping):
+                found[key] = self.knobs(entry.value, place.at(key))
             elif key not in SPEC_PARTS and not key.startswith("x-"):
                 found[key] = self.reader.value(entry.value, None, place.at(key))
         return found
@@ -167,7 +169,7 @@ class PipelineReader:
     def _result(self, node: Mapping, place: Place) -> dict[str, object]:
         return {
             entry.key.text: self.reader.value(
-                entry.value, Site.TASK_SET if entry.key.text == "select" else None, place.at(entry.key.text)
+                entry.value, Site.SELECT if entry.key.text == "select" else None, place.at(entry.key.text)
             )
             for entry in node.entries
         }
@@ -242,7 +244,7 @@ class PipelineReader:
             max_in_flight=in_flight,
             placement=option(policy, "exec", Placement),
             reduce=_reducers(policy),
-            spec=self.knobs(spec, place.at("spec")),
+            spec=self.knobs(spec, inside.at("spec")),
             loop=inner,
         )
         return self.reader.made_from(node, loop), innermost

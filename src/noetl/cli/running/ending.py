@@ -8,8 +8,7 @@ from noetl.cli.console import OK, Console
 from noetl.cli.embedded import Local
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import moment
-from noetl.engine.output import NOTHING, Output, view
-from noetl.playbook.model import Dialect
+from noetl.engine.output import NOTHING, Output, fields
 from noetl.supply.shelf import Missing, Shelf
 
 FAILED = 1
@@ -48,7 +47,7 @@ def _record(progress: Progress, path: str, output: Output) -> dict[str, object]:
         "execution_id": progress.execution_id,
         "playbook": path,
         "status": progress.status,
-        "output": view(output, "", Dialect.CANONICAL),
+        "output": fields(output),
         "error": progress.error,
         "started_at": moment(started),
         "finished_at": moment(ended),

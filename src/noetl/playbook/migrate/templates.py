@@ -15,7 +15,7 @@ from noetl.playbook.source.positions import locate, replace_in_scalar
 ARGS, OUTCOME, RESULT, SUCCESS, FIELD = "NOE602", "NOE603", "NOE607", "NOE711", "NOE712"
 OUTPUTS = ("outcome", "output")
 RESULTS = ("result", "result_ref")
-AFTER_TASK = (Site.RULE_WHEN, Site.RULE_SET, Site.TASK_SET, Site.DELAY)
+AFTER_TASK = (Site.RULE_WHEN, Site.RULE_SET, Site.TASK_SET, Site.SELECT, Site.DELAY)
 AFTER_STEP = (Site.STEP_SET, Site.ARC_WHEN, Site.ARC_SET, Site.ARC_ARGS)
 HTTP_PARTS = {"data": "output.data", "status_code": "output.http.status", "headers": "output.http.headers"}
 HTTP_WHOLE = "{" + ", ".join(f"'{part}': {path}" for part, path in HTTP_PARTS.items()) + "}"

@@ -8,7 +8,7 @@ from noetl.playbook.document import Document
 from noetl.playbook.rules.names import Reading, Sense, read_names
 from noetl.playbook.rules.rule import Rule
 
-_SETS = frozenset({Site.STEP_SET, Site.ARC_SET, Site.TASK_SET, Site.RULE_SET, Site.BEFORE_SET})
+_SETS = frozenset({Site.STEP_SET, Site.ARC_SET, Site.TASK_SET, Site.RULE_SET, Site.BEFORE_SET, Site.SELECT})
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
