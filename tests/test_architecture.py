@@ -20,6 +20,7 @@ BLIND_HANDLERS_ALLOWED: dict[str, str] = {
     "src/noetl/data_plane/run_step.py": "whatever a tool raises is an error of its task",
     "src/noetl/data_plane/worker.py": "a bug in a pipeline costs its lease",
     "src/noetl/supply/lasting.py": "a loop that others depend on outlives a bug in it, which is told",
+    "src/noetl/tools/plugin.py": "whatever a package raises while it is imported or makes its tool is its own trouble",
     "src/noetl/tools/python/child.py": "whatever an author's code raises is its answer",
 }
 

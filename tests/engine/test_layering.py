@@ -1,8 +1,14 @@
 """Spec layering: kind defaults, executor, step, loop, task."""
 
+from textwrap import dedent
+
 from noetl.engine.layering import Spec, effective_spec, limit, merge
 from noetl.engine.program import Program
 from noetl.playbook.compile import compile_playbook
+from noetl.playbook.kinds import KINDS as BUILT_IN
+from noetl.playbook.kinds import Kind
+from noetl.playbook.shape import Field, Text
+from noetl.playbook.vocabulary import Vocabulary
 from tests.engine.texts import pipeline
 
 KINDS = frozenset({"http", "python"})
@@ -58,3 +64,22 @@ def test_a_task_has_the_knobs_of_all_that_is_around_it() -> None:
     assert inner["timeout"] == {"connect": 1, "read": 1, "total": 9}
     assert inner["pool"] == "q"
     assert program.block_pipeline("block", "s") is program.block_pipeline("block", "s")
+
+
+def test_a_kind_that_a_package_adds_is_layered_and_its_texts_are_left_as_they_are() -> None:
+    mail = Kind("mail", "A letter.", {"text": Field("text", Text(), "As it is.")}, texts=("text",))
+    kinds = (*BUILT_IN, mail)
+    text = """
+        apiVersion: noetl.io/v2
+        kind: Playbook
+        metadata: { name: demo, path: demo }
+        executor: { spec: { mail: { pool: z }, timeout: 9 } }
+        workflow:
+          - step: a
+            tool: [ { name: m, kind: mail, text: "{{ 1 }}" }, { name: n, kind: noop } ]
+    """
+    playbook = compile_playbook(dedent(text), "a.yaml", Vocabulary(kinds)).playbook
+    assert playbook is not None
+    letter, other = Program(playbook, kinds=kinds).pipeline("a").tasks
+    assert (letter.spec, other.spec) == ({"pool": "z", "timeout": 9}, {"timeout": 9})
+    assert letter.fields({}) == {"text": "{{ 1 }}"}

@@ -57,3 +57,29 @@ def test_a_vocabulary_is_made_of_the_kinds_it_is_given() -> None:
     text = with_tool("{ kind: mail, to: you }")
     assert compile_playbook(text, "test.yaml", vocabulary).playbook is not None
     assert compile_playbook(text, "test.yaml").playbook is None
+
+
+def test_a_kind_that_cannot_be_used_is_told_once_with_the_reason() -> None:
+    vocabulary = Vocabulary(unusable={"mail": "its package is broken", "noop": "NoETL has it itself"})
+    text = with_tool("{ kind: mail, to: you }").replace(
+        "workflow:", "executor: { spec: { mail: { a: 1 } } }\nworkflow:"
+    )
+    (found,) = compile_playbook(text, "test.yaml", vocabulary).diagnostics
+    assert (found.code, found.message, found.hint) == (
+        "NOE110", 'the kind "mail" cannot be used', "its package is broken",
+    )  # fmt: skip
+
+
+def test_an_unknown_kind_is_told_with_those_that_cannot_be_used() -> None:
+    text = with_tool("{ kind: letter }")
+    (found,) = compile_playbook(text, "test.yaml", Vocabulary(unusable={"mail": "it is broken"})).diagnostics
+    assert found.hint is not None
+    assert found.hint.endswith("\nnot `mail`: it is broken")
+
+
+def test_the_blocks_of_an_output_are_those_of_its_kinds() -> None:
+    assert set(Vocabulary().blocks) == {"http", "py", "process", "pg", "duckdb", "playbook"}
+    mail = Kind("mail", "A letter.", MAIL.fields, blocks={"mail": ("stamps",)})
+    text = with_tool('{ kind: mail, to: you, set: { ctx.n: "{{ output.mail.stamp }}" } }')
+    found = compile_playbook(text, "test.yaml", Vocabulary([mail])).diagnostics
+    assert found[-1].message == "nothing gives `output.mail.stamp`; did you mean `output.mail.stamps`?"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from noetl.cli import compiling
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, OK, USAGE, Console
 from noetl.cli.files import Input, Inputs
 from noetl.playbook.diagnostics import Diagnostic, Severity
@@ -38,16 +38,17 @@ class Tally(msgspec.Struct):
 
 
 def check_all(inputs: Iterable[Input], tally: Tally, console: Console, *, strict: bool) -> Iterator[Checked]:
+    compiler = Compiler()
     for given in inputs:
-        checked = check(given, strict=strict)
+        checked = check(given, compiler, strict=strict)
         tally.add(checked)
         yield checked
         if tally.files % PROGRESS_FILES == 0:
             console.progress(f"{tally.files:,} files checked …")
 
 
-def check(given: Input, *, strict: bool = False) -> Checked:
-    compilation = compiling.compiled(given.data, given.name)
+def check(given: Input, compiler: Compiler, *, strict: bool = False) -> Checked:
+    compilation = compiler.compiled(given.data, given.name)
     found = compilation.diagnostics
     return Checked(given.name, compilation.source.lines, _hardened(found) if strict else found)
 

@@ -1,25 +1,29 @@
-"""Compiles with the kinds that installed packages add, which are looked for only where a playbook asks for one."""
+"""Compiles with the kinds that installed packages add, which are looked for only where a playbook seems to need one."""
 
-from noetl.cli.console import Stopped
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
 from noetl.playbook.compile import Compilation, compile_playbook
-from noetl.playbook.rules import unknown_kind
+from noetl.playbook.diagnostics import Severity
+
+if TYPE_CHECKING:
+    from noetl.tools.plugin import Installed
 
 
-def compiled(data: bytes, name: str) -> Compilation:
-    compilation = compile_playbook(data, name)
-    if not any(found.code == unknown_kind.RULE.code for found in compilation.diagnostics):
-        return compilation
-    return _with_plugins(data, name) or compilation
+class Compiler:
+    """One for all files of a verb, so that packages are looked for once."""
 
+    def compiled(self, data: bytes, name: str) -> Compilation:
+        """A file without errors has no kind that is unknown, and pays nothing for packages."""
+        compilation = compile_playbook(data, name)
+        if not any(found.severity is Severity.ERROR for found in compilation.diagnostics) or not self.installed.names:
+            return compilation
+        return compile_playbook(data, name, self.installed.vocabulary)
 
-def _with_plugins(data: bytes, name: str) -> Compilation | None:
-    """Imports packages, so that a file whose kinds are all known pays nothing for them."""
-    from noetl.playbook.kinds import KINDS  # noqa: PLC0415
-    from noetl.playbook.vocabulary import Vocabulary  # noqa: PLC0415
-    from noetl.tools.plugin import BrokenPlugin, kinds  # noqa: PLC0415
+    @cached_property
+    def installed(self) -> Installed:
+        from noetl.tools.plugin import Installed  # noqa: PLC0415 — `validate` starts without it
 
-    try:
-        added = kinds()
-    except BrokenPlugin as broken:
-        raise Stopped(f"noetl: {broken}") from None
-    return compile_playbook(data, name, Vocabulary([*KINDS, *added])) if added else None
+        return Installed()

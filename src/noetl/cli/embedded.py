@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import Stopped
 from noetl.cli.project import ProjectCatalog
 from noetl.control_plane.plane import Plane
@@ -30,12 +31,13 @@ DRAIN_S = 5.0
 
 
 class Local(NamedTuple):
-    """The stores of a project."""
+    """The stores of a project, and the compiler that knows the kinds of this process."""
 
     store: SqliteStore
     catalog: ProjectCatalog
     results: FileResults
     system: RealSystem
+    compiler: Compiler
 
 
 class Runtime(NamedTuple):
@@ -46,14 +48,16 @@ class Runtime(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(home: Path, folder: Path) -> AsyncIterator[Local]:
+async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> AsyncIterator[Local]:
     """The project's stores, made on first use for their owner alone."""
+    compiler = compiler or Compiler()
     system = RealSystem()
     database = Database(home / DATABASE_NAME)
     results = FileResults(home / RESULTS_NAME)
     try:
         await database.open()
-        yield Local(SqliteStore(database, system), ProjectCatalog(SqliteCatalog(database), folder), results, system)
+        catalog = ProjectCatalog(SqliteCatalog(database), folder, compiler)
+        yield Local(SqliteStore(database, system), catalog, results, system, compiler)
     except (StorageError, Unavailable) as trouble:
         raise Stopped(f"noetl: {trouble}", UNREACHABLE) from trouble
     finally:
@@ -63,9 +67,9 @@ async def opened(home: Path, folder: Path) -> AsyncIterator[Local]:
 
 @asynccontextmanager
 async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Runtime]:
-    plane = Plane(
-        local.store, local.catalog, local.results, LocalKeychain(environment, local.catalog.folder), local.system
-    )
+    keychain = LocalKeychain(environment, local.catalog.folder)
+    kinds_of = local.compiler.installed.kinds_of
+    plane = Plane(local.store, local.catalog, local.results, keychain, local.system, kinds_of=kinds_of)
     plane.start()
     try:
         yield Runtime(local, plane)
@@ -78,7 +82,8 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
     """A worker for one execution and those below it."""
     local = runtime.local
     tools = make_tools(local.results, local.store, environment)
-    equipment = Equipment(tools, local.results, LocalKeychain(environment, local.catalog.folder), local.system)
+    keychain = LocalKeychain(environment, local.catalog.folder)
+    equipment = Equipment(tools, local.results, keychain, local.system, local.compiler.installed.kinds_of)
     worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
     worker.start()
     try:

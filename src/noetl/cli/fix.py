@@ -1,12 +1,15 @@
 """`noetl fix`: the automatic fixes that diagnostics carry, applied to the text."""
 
 from collections.abc import Sequence
+from functools import partial
 
 from noetl.cli.arguments import Command, Operand, Takes, read_arguments
 from noetl.cli.console import OK, Console
 from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
 from noetl.playbook.diagnostics import Severity
 from noetl.playbook.fixes import apply_fixes
+from noetl.playbook.vocabulary import Vocabulary
+from noetl.tools.plugin import Installed
 
 COMMAND = Command(
     "fix",
@@ -20,10 +23,12 @@ WORDS = Words("fix", "fixed", "problem", "left")
 
 def main(words: Sequence[str], console: Console) -> int:
     arguments = read_arguments(COMMAND, words, console, Arguments)
-    return Rewriting(WORDS, fix, arguments, console).run() if arguments else OK
+    if arguments is None:
+        return OK
+    return Rewriting(WORDS, partial(fix, vocabulary=Installed().vocabulary), arguments, console).run()
 
 
-def fix(text: str) -> Rewritten:
-    fixed = apply_fixes(text)
+def fix(text: str, vocabulary: Vocabulary) -> Rewritten:
+    fixed = apply_fixes(text, vocabulary)
     is_sound = all(found.severity is not Severity.ERROR for found in fixed.left)
     return Rewritten(fixed.text, len(fixed.applied), fixed.left, place=fixed.text, is_done=is_sound)

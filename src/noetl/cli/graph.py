@@ -3,8 +3,8 @@
 import os
 from collections.abc import Sequence
 
-from noetl.cli import compiling
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, OK, Console, Stopped
 from noetl.cli.files import Input, read_one
 from noetl.cli.reports.text import render
@@ -66,7 +66,7 @@ def main(words: Sequence[str], console: Console) -> int:
 def graph(arguments: Arguments, console: Console) -> int:
     draw = DRAWINGS[arguments.drawing]
     given = read_one(arguments.file, console)
-    compilation = compiling.compiled(given.data, given.name)
+    compilation = Compiler().compiled(given.data, given.name)
     if compilation.playbook is None:
         _tell_errors(given, compilation, console)
         return INVALID

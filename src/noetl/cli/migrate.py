@@ -1,6 +1,7 @@
 """`noetl migrate`: playbooks of older dialects in today's words, comments and layout kept."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from noetl.cli.arguments import Command, Operand, Takes, read_arguments
 from noetl.cli.console import OK, Console
@@ -9,6 +10,8 @@ from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Diagnostic
 from noetl.playbook.migrate import migration
 from noetl.playbook.rules import RULES
+from noetl.playbook.vocabulary import Vocabulary
+from noetl.tools.plugin import Installed
 
 COMMAND = Command(
     "migrate",
@@ -22,11 +25,13 @@ WORDS = Words("migrate", "migrated", "place", "could not be migrated")
 
 def main(words: Sequence[str], console: Console) -> int:
     arguments = read_arguments(COMMAND, words, console, Arguments)
-    return Rewriting(WORDS, migrate, arguments, console).run() if arguments else OK
+    if arguments is None:
+        return OK
+    return Rewriting(WORDS, partial(migrate, vocabulary=Installed().vocabulary), arguments, console).run()
 
 
-def migrate(text: str) -> Rewritten:
-    migrated = migration.migrate(text)
+def migrate(text: str, vocabulary: Vocabulary) -> Rewritten:
+    migrated = migration.migrate(text, vocabulary)
     left = migrated.refused if migrated.changed else (*migrated.refused, *_unreadable(text))
     return Rewritten(migrated.text, len(migrated.applied), left, place=text, is_done=not left)
 

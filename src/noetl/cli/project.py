@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from noetl.cli import compiling
+from noetl.cli.compiling import Compiler
 from noetl.cli.files import ENDINGS, FOLDERS_SKIPPED
 from noetl.playbook.compile import Compilation
 from noetl.playbook.model import encode
@@ -39,8 +39,9 @@ def registered(compilation: Compilation, file: str) -> Registered:
 class ProjectCatalog:
     """Playbooks by path: those in files of the project, which may have changed, and else those once registered."""
 
-    def __init__(self, catalog: Catalog, folder: Path) -> None:
+    def __init__(self, catalog: Catalog, folder: Path, compiler: Compiler) -> None:
         self._catalog = catalog
+        self._compiler = compiler
         self.folder = folder
 
     async def register(self, playbook: Registered) -> None:
@@ -67,7 +68,7 @@ class ProjectCatalog:
                 continue
             if path.encode() not in data:
                 continue
-            compilation = compiling.compiled(data, str(file))
+            compilation = self._compiler.compiled(data, str(file))
             if compilation.playbook is not None and compilation.playbook.metadata.path == path:
                 return registered(compilation, str(file))
         return None

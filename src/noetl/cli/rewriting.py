@@ -10,6 +10,7 @@ import msgspec
 
 from noetl.cli.arguments import Option, Shared
 from noetl.cli.checking import check
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, OK, USAGE, Console, Stopped
 from noetl.cli.diff import diff
 from noetl.cli.files import Input, Inputs
@@ -116,7 +117,7 @@ class Rewriting:
         try:
             return given.data.decode("utf-8")
         except UnicodeDecodeError:
-            checked = check(given)
+            checked = check(given, Compiler())
             self.is_done = False
             self._tell_left(given.name, checked.lines, checked.diagnostics)
             return None

@@ -1,6 +1,6 @@
 """A playbook made ready to run: templates compiled, specs layered, names turned into positions. One per digest."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import msgspec
@@ -11,7 +11,7 @@ from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
 from noetl.engine.scopes import Setter, setter
 from noetl.engine.selecting import Select, selector
-from noetl.playbook.kinds import KINDS
+from noetl.playbook.kinds import KINDS, Kind
 from noetl.playbook.model import (
     TASK_RUNS_MAX_DEFAULT,
     Arc,
@@ -27,7 +27,6 @@ from noetl.playbook.model import (
 CTX_BYTES_MAX_DEFAULT = 1024 * 1024
 """The most `ctx` may hold as JSON, unless `executor.spec.limits.ctx_bytes_max` says otherwise."""
 
-KIND_NAMES = frozenset(kind.name for kind in KINDS)
 KIND_TEXTS = {kind.name: kind.texts for kind in KINDS}
 
 Layers = dict[str, Mapping[str, object]]
@@ -101,17 +100,23 @@ class ReadyBlock(msgspec.Struct, frozen=True):
 
 
 class Program:
-    """`kind_defaults` are the knobs that a tool starts from, by kind; `places` comes from the compiler."""
+    """`kind_defaults` are the knobs that a tool starts from, by kind; `places` comes from the compiler.
+
+    `kinds` are those that the playbook may name; installed packages add to them.
+    """
 
     def __init__(
         self,
         playbook: Playbook,
         places: Places | None = None,
         kind_defaults: Mapping[str, Mapping[str, object]] | None = None,
+        kinds: Iterable[Kind] = KINDS,
     ) -> None:
         self.playbook = playbook
         self.places = places or Places()
         self.kind_defaults = kind_defaults or {}
+        self._texts = KIND_TEXTS if kinds is KINDS else {kind.name: kind.texts for kind in kinds}
+        self._kinds = frozenset(self._texts)
         self.steps: Mapping[str, ReadyStep] = {step.name: self._step(step) for step in playbook.workflow}
         self.ctx_bytes_max = limit([playbook.executor.spec], "ctx_bytes_max", CTX_BYTES_MAX_DEFAULT)
         self._reads: dict[str, frozenset[str]] = {}
@@ -226,7 +231,7 @@ class Program:
     def _task(self, task: Task, index: int, path: str, layers: Layers) -> ReadyTask:
         policy = task.policy
         defaults = self.kind_defaults.get(task.kind, {})
-        spec = effective_spec(task.kind, KIND_NAMES, defaults, *layers.values(), task.spec)
+        spec = effective_spec(task.kind, self._kinds, defaults, *layers.values(), task.spec)
         return ReadyTask(
             task=task,
             path=path,
@@ -244,7 +249,7 @@ class Program:
 
     def _fields(self, task: Task, path: str) -> Evaluate:
         """The kind's own fields. Code and scripts are never templates, whatever they hold."""
-        texts = {key: value for key, value in task.fields.items() if key in KIND_TEXTS.get(task.kind, ())}
+        texts = {key: value for key, value in task.fields.items() if key in self._texts.get(task.kind, ())}
         others = {key: value for key, value in task.fields.items() if key not in texts}
         evaluate = binder(others, path, self.places)
         if not texts:

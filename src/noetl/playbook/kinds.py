@@ -27,6 +27,7 @@ class Kind(msgspec.Struct, frozen=True):
     """`one_of`: groups of fields of which exactly one is given. `texts`: fields that are never templates.
 
     `sql` and `aliases` are for the linter: which field holds a statement, and which word is another's second name.
+    `blocks` is what the kind adds to its outputs: the name of each block, and the words in it where they are known.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Kind(msgspec.Struct, frozen=True):
     texts: tuple[str, ...] = ()
     sql: tuple[str, ...] = ()
     aliases: Mapping[str, str] = {}
+    blocks: Mapping[str, tuple[str, ...]] = {}
 
 
 def _by_name(*fields: Field) -> dict[str, Field]:
@@ -94,6 +96,7 @@ _HTTP = Kind(
         Field("ca_file", Text(), "A file with certificates to trust instead of the system's."),
         Field("response_bytes_max", Number(integer=True, minimum=1), "The largest answer to accept, in bytes."),
     ),
+    blocks={"http": ("status", "headers", "request_id", "url")},
 )
 
 _PYTHON = Kind(
@@ -111,6 +114,7 @@ _PYTHON = Kind(
     is_callee=True,
     one_of=(("code", "file"),),
     texts=("code",),
+    blocks={"py": ()},
 )
 
 _SCRIPT = Kind(
@@ -133,6 +137,7 @@ _SCRIPT = Kind(
     is_callee=True,
     one_of=(("script", "file"),),
     texts=("script",),
+    blocks={"process": ("exit_code", "stdout", "stderr")},
 )
 
 _POSTGRES = Kind(
@@ -148,6 +153,7 @@ _POSTGRES = Kind(
     one_of=(("command", "query", "copy"), ("auth", "dsn")),
     sql=("command", "query"),
     aliases={"query": "command"},
+    blocks={"pg": ("code", "sqlstate", "row_count")},
 )
 
 _DUCKDB = Kind(
@@ -163,6 +169,7 @@ _DUCKDB = Kind(
     one_of=(("command", "query"),),
     sql=("command", "query"),
     aliases={"query": "command"},
+    blocks={"duckdb": ()},
 )
 
 _PLAYBOOK = Kind(
@@ -174,6 +181,7 @@ _PLAYBOOK = Kind(
         Field("return_step", _TEXT, "The step of the child whose output is returned."),
     ),
     is_callee=True,
+    blocks={"playbook": ()},
 )
 
 _WORKBOOK = Kind(

@@ -11,10 +11,20 @@ from noetl.playbook.shape import Field, Nested, Shape, Values, shape
 
 
 class Vocabulary:
-    """Shapes for one set of kinds. Built once; every check and the schema read it."""
+    """Shapes for one set of kinds. Built once; every check and the schema read it.
 
-    def __init__(self, kinds: Iterable[Kind] = KINDS, keychain_kinds: Iterable[KeychainKind] = KEYCHAIN_KINDS) -> None:
+    `unusable` are kinds that are there and cannot be used, with the reason.
+    """
+
+    def __init__(
+        self,
+        kinds: Iterable[Kind] = KINDS,
+        keychain_kinds: Iterable[KeychainKind] = KEYCHAIN_KINDS,
+        unusable: Mapping[str, str] | None = None,
+    ) -> None:
         self.kinds: Mapping[str, Kind] = {kind.name: kind for kind in kinds}
+        self.unusable = unusable or {}
+        self.blocks = {name: words for kind in self.kinds.values() for name, words in kind.blocks.items()}
         self.keychain_kinds: Mapping[str, KeychainKind] = {kind.name: kind for kind in keychain_kinds}
         self.task_specs = {name: _task_spec(kind) for name, kind in self.kinds.items()}
         self.task_inputs = {name: _task_input(kind) for name, kind in self.kinds.items()}
@@ -23,7 +33,8 @@ class Vocabulary:
         self.task_words = frozenset(word for task in (*self.tasks.values(), self.any_task) for word in task.fields)
         self.keychain = {name: _keychain_entry(kind) for name, kind in self.keychain_kinds.items()}
         self._specs = {
-            base.title: _with_kind_blocks(base, self.kinds.values()) for base in (EXECUTOR_SPEC, STEP_SPEC, LOOP_SPEC)
+            base.title: _with_kind_blocks(base, self.kinds.values(), self.unusable)
+            for base in (EXECUTOR_SPEC, STEP_SPEC, LOOP_SPEC)
         }
 
     def spec(self, base: Shape) -> Shape:
@@ -67,9 +78,12 @@ def _task_input(kind: Kind) -> Shape | None:
     return shape(f"{kind.name} input", kind.doc, [_optional(field) for field in kind.fields.values()])
 
 
-def _with_kind_blocks(base: Shape, kinds: Iterable[Kind]) -> Shape:
+def _with_kind_blocks(base: Shape, kinds: Iterable[Kind], unusable: Iterable[str]) -> Shape:
+    """What a kind that cannot be used takes is not known, so its block is free."""
     blocks = [_kind_block(kind) for kind in kinds if kind.name not in base.fields]
-    return shape(base.title, base.doc, [*base.fields.values(), *blocks])
+    known = {*base.fields, *(block.name for block in blocks)}
+    free = [Field(name, Values(), f"Knobs of every {name} task.") for name in unusable if name not in known]
+    return shape(base.title, base.doc, [*base.fields.values(), *blocks, *free])
 
 
 def _kind_block(kind: Kind) -> Field:

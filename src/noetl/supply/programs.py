@@ -1,31 +1,40 @@
 """Playbooks made ready to run, one per digest."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 
 from noetl.engine.binding import Places
 from noetl.engine.program import Program
 from noetl.playbook.diagnostics import Span
-from noetl.playbook.model import decode
+from noetl.playbook.kinds import KINDS, Kind
+from noetl.playbook.model import Playbook, decode
 from noetl.ports import Registered
 
 PROGRAMS_MAX = 500
 """Programs kept in memory; those used longest ago go first."""
 
+KindsOf = Callable[[Playbook], Iterable[Kind]]
+"""The kinds that a playbook may name, those that installed packages add included."""
+
 _places = msgspec.json.Decoder(dict[str, Span])
 
 
+def built_in(_playbook: Playbook) -> Iterable[Kind]:
+    return KINDS
+
+
 class Programs:
-    def __init__(self, find: Callable[[str], Awaitable[Registered | None]]) -> None:
+    def __init__(self, find: Callable[[str], Awaitable[Registered | None]], kinds_of: KindsOf = built_in) -> None:
         self._find = find
+        self._kinds_of = kinds_of
         self._known: dict[str, Program] = {}
 
     async def get(self, digest: str) -> Program | None:
         found = self._known.pop(digest, None)
         if found is None:
             registered = await self._find(digest)
-            found = made_ready(registered) if registered is not None else None
+            found = made_ready(registered, self._kinds_of) if registered is not None else None
         if found is not None:
             self._known[digest] = found
             if len(self._known) > PROGRAMS_MAX:
@@ -33,5 +42,6 @@ class Programs:
         return found
 
 
-def made_ready(registered: Registered) -> Program:
-    return Program(decode(registered.model), Places(registered.file, _places.decode(registered.places)))
+def made_ready(registered: Registered, kinds_of: KindsOf = built_in) -> Program:
+    playbook, places = decode(registered.model), Places(registered.file, _places.decode(registered.places))
+    return Program(playbook, places, kinds=kinds_of(playbook))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from noetl.engine.output import Output, failed
 from noetl.ports import Console, EventLog, ResultStore, Tool, ToolCall
 from noetl.tools.http.addresses import EMBEDDED, AddressPolicy
-from noetl.tools.plugin import BrokenPlugin, Parts, installed, load
+from noetl.tools.plugin import BrokenPlugin, Parts, installed, made
 
 
 def make_tools(
@@ -44,12 +44,12 @@ class Toolbox(Mapping[str, Tool]):
         if make is not None:
             return make(self._parts, self._policy)
         try:
-            plugin = load(kind)
+            tool = made(kind, self._parts)
         except BrokenPlugin as broken:
             return _Broken(str(broken))
-        if plugin is None:
+        if tool is None:
             raise KeyError(kind)
-        return plugin.make(self._parts)
+        return tool
 
 
 class _Broken:

@@ -21,6 +21,7 @@ KIND = Kind(
         "delimiter": Field("delimiter", Text(), "What parts the columns; a comma when left out."),
     },
     knobs={"rows_max": Field("rows_max", Number(integer=True, minimum=1), "The most rows to read.")},
+    blocks={"csv": ("rows",)},
 )
 
 

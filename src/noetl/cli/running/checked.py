@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from noetl.cli import compiling
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, Console, Stopped
 from noetl.cli.files import read_one
 from noetl.cli.reports import text
@@ -10,9 +10,9 @@ from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Severity
 
 
-def compiled(file: str, console: Console) -> Compilation:
+def compiled(file: str, compiler: Compiler, console: Console) -> Compilation:
     given = read_one(file, console)
-    compilation = compiling.compiled(given.data, given.name)
+    compilation = compiler.compiled(given.data, given.name)
     errors = [found for found in compilation.diagnostics if found.severity is Severity.ERROR]
     if compilation.playbook is not None and not errors:
         return compilation

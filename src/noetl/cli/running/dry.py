@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import OK, Console
 from noetl.cli.live.words import duration
 from noetl.cli.running.checked import compiled
@@ -30,7 +31,7 @@ class Wanted(Protocol):
 
 
 def dry_run(wanted: Wanted, console: Console) -> int:
-    playbook = compiled(wanted.file, console).playbook
+    playbook = compiled(wanted.file, Compiler(), console).playbook
     assert playbook is not None
     workload = merge(playbook.workload, workload_of(wanted.payload, wanted.set, console))
     worst = [found for found in analyse(playbook) if isinstance(found, WorstCase)]

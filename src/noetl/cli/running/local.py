@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import Console, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
@@ -60,10 +61,11 @@ class Again(View, Protocol):
 
 
 async def run_local(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> int:
-    compilation = compiled(wanted.file, console) if wanted.file else None
+    compiler = Compiler()
+    compilation = compiled(wanted.file, compiler, console) if wanted.file else None
     workload = workload_of(wanted.payload, wanted.set, console)
     home = home_of(folder, environment)
-    async with opened(home, folder) as local, serving(local, environment) as runtime:
+    async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
         if compilation is None:
             execution_id, playbook = await _resumed(runtime, wanted.resume)
         else:

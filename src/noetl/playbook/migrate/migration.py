@@ -92,9 +92,9 @@ class Migration(msgspec.Struct, frozen=True):
         return bool(self.applied)
 
 
-def migrate(text: str) -> Migration:
+def migrate(text: str, vocabulary: Vocabulary | None = None) -> Migration:
     """The playbook in today's words. A text that cannot be read at all is given back as it is."""
-    document = read_document(text, Vocabulary())
+    document = read_document(text, vocabulary or Vocabulary())
     if document is None:
         return Migration(text, (), ())
     run = Run(document)

@@ -12,7 +12,9 @@ from noetl.playbook.rules.spelling import Spelling, are_numbered, is_safe
 from noetl.playbook.rules.written import owners
 from noetl.playbook.source.positions import replace_in_scalar
 
-OUTPUT = ("status", "data", "ref", "error", "meta", "loop", "http", "pg", "py", "process", "duckdb", "playbook")
+OUTPUT = ("status", "data", "ref", "error", "meta", "loop")
+"""What every output has; its kind adds blocks."""
+
 EVENT = ("name", "step", "status", "step_run_id", "error", "loop")
 ITERATION = ("index", "count", "parent")
 
@@ -22,9 +24,6 @@ DEEPER = {
     ("output", "error"): ERROR,
     ("output", "loop"): LOOP,
     ("output", "meta"): ("attempt", "duration_ms", "started_at", "ts", "task_run_id", "delivery", "trace_id"),
-    ("output", "http"): ("status", "headers", "request_id", "url"),
-    ("output", "pg"): ("code", "sqlstate", "row_count"),
-    ("output", "process"): ("exit_code", "stdout", "stderr"),
     ("event", "error"): ERROR,
     ("event", "loop"): LOOP,
 }
@@ -74,8 +73,9 @@ def check(document: Document) -> Iterator[Diagnostic]:
 
 
 def _deeper(document: Document, use: TemplateUse, name: NameUse) -> Iterator[Diagnostic]:
-    members = DEEPER.get((name.root, name.segments[0].name))
-    if members is None or len(name.segments) == 1 or name.segments[1].name in members:
+    first = name.segments[0].name
+    members = DEEPER.get((name.root, first)) or (document.vocabulary.blocks.get(first) if name.root == "output" else ())
+    if not members or len(name.segments) == 1 or name.segments[1].name in members:
         return
     part, member = f"{name.root}.{name.segments[0].name}", name.segments[1].name
     near = _other_name(part, member) or closest(member, members)
@@ -123,7 +123,7 @@ def _members(document: Document) -> Mapping[str, Iterable[str]]:
         "ctx": written["ctx"],
         "step": written["step"],
         "iter": [*iterators, *ITERATION, *written["iter"]],
-        "output": OUTPUT,
+        "output": [*OUTPUT, *document.vocabulary.blocks],
         "input": ["joined", *_given(document)],
         "event": EVENT,
     }

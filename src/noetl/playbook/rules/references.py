@@ -28,23 +28,28 @@ class Verdict(Enum):
 
 
 _OUTPUTS = frozenset({"output", "outcome"})
-_PARTS = frozenset({"data", "status", "error", "meta", "http", "pg", "py", "process", "duckdb", "playbook", "loop"})
+_PARTS = frozenset({"data", "status", "error", "meta", "loop"})
 _PLAIN_SCOPES = frozenset({"execution_id", "_task", "_attempt", "event"})
 _PICKING = frozenset({"default", "d", "first", "last", "max", "min"})
 """Filters that give back a value they were given."""
 
 
 class Names(msgspec.Struct, frozen=True):
-    """`outputs` are the names that hold an output; `references` the paths ending in `_ref` that a `set` writes."""
+    """`outputs` are the names that hold an output, and `parts` what an output has that is data.
+
+    `references` are the paths ending in `_ref` that a `set` writes.
+    """
 
     outputs: frozenset[str]
+    parts: frozenset[str]
     references: frozenset[str]
 
 
 def reference_names(document: Document) -> Names:
     known = document.once(known_names)
     written = (use.target for use in document.notes.sets if use.target.endswith("_ref"))
-    return Names(_OUTPUTS.union(known.steps, known.tasks), frozenset(written))
+    parts = _PARTS.union(document.vocabulary.blocks)
+    return Names(_OUTPUTS.union(known.steps, known.tasks), parts, frozenset(written))
 
 
 def templates_by_node(document: Document) -> dict[int, TemplateUse]:
@@ -83,7 +88,7 @@ def _judge_path(path: tuple[str, ...] | None, names: Names) -> Verdict:
         return Verdict.UNKNOWN
     if path[1:] == ("ref",):
         return Verdict.REFERENCE
-    is_part = len(path) == 1 or path[1] in _PARTS or path[1] == "ref"
+    is_part = len(path) == 1 or path[1] in names.parts or path[1] == "ref"
     return Verdict.DATA if is_part and last != "ref" and not last.endswith("_ref") else Verdict.UNKNOWN
 
 

@@ -1,6 +1,6 @@
 """A tool kind that does not exist."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
@@ -25,14 +25,16 @@ ELSEWHERE = {
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
-    kinds = Spelling(list(document.vocabulary.kinds))
-    return (_report(finding, kinds) for finding in document.findings if isinstance(finding, UnknownKind))
+    kinds, unusable = Spelling(list(document.vocabulary.kinds)), document.vocabulary.unusable
+    return (_report(finding, kinds, unusable) for finding in document.findings if isinstance(finding, UnknownKind))
 
 
-def _report(finding: UnknownKind, kinds: Spelling) -> Diagnostic:
+def _report(finding: UnknownKind, kinds: Spelling, unusable: Mapping[str, str]) -> Diagnostic:
     node = finding.node
+    if node.text in unusable:
+        return RULE.at(node, f'the kind "{node.text}" cannot be used', unusable[node.text])
     message = f'unknown kind "{shorten(node.text)}"'
-    hint = f"kinds: {kinds.shown}"
+    hint = "\n".join((f"kinds: {kinds.shown}", *(f"not `{name}`: {reason}" for name, reason in unusable.items())))
     other = ELSEWHERE.get(node.text.lower())
     near = other if other in kinds.names else kinds.nearest(node.text)
     if near is None:
