@@ -1,4 +1,6 @@
 import base64
+import html
+import json
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -82,6 +84,41 @@ def test_every_text_of_an_entry_is_a_secret() -> None:
     found = set(texts_of({"username": "abcdefgh", "inner": {"key": "ijklmnop"}, "port": 5432}))
     assert {"abcdefgh", "ijklmnop"} <= found
     assert not any(":" in text for text in found)
+
+
+def test_texts_in_lists_and_long_numbers_are_secrets() -> None:
+    entry = {"keys": ["listed-secret", {"deep": "deeper-secret"}], "pin": 90817263, "rate": 3.14159265, "port": 5432}
+    told = {"a": "listed-secret deeper-secret", "b": [90817263, "pin 90817263"], "c": 3.14159265, "d": [5432, "5432"]}
+    expected = {"a": f"{MASK} {MASK}", "b": [MASK, f"pin {MASK}"], "c": MASK, "d": [5432, "5432"]}
+    assert masked(told, frozenset(texts_of(entry))) == expected
+
+
+def test_a_secret_is_hidden_without_the_spaces_and_line_ends_around_it() -> None:
+    assert hidden("[s3cret-token]", " s3cret-token\n") == f"[{MASK}]"
+
+
+def test_each_line_of_a_secret_is_hidden_by_itself() -> None:
+    secret = "-----BEGIN KEY-----\r\nMIIEpAIBAAKCAQEA\r\nend\r\n-----END KEY-----\n"
+    assert hidden("see MIIEpAIBAAKCAQEA, the end", secret) == f"see {MASK}, the end"
+
+
+def test_base64_in_lines_is_hidden() -> None:
+    secret = "".join(f"long secret {number}, " for number in range(20))
+    for encoded in (base64.encodebytes(secret.encode()), base64.encodebytes(f"{secret}\n".encode())):
+        rest = str(hidden(encoded.decode(), secret)).replace(MASK, "").split()
+        assert all(len(line) < 8 for line in rest)
+
+
+@pytest.mark.parametrize("secret", ['tök"en\\s3', "s3cret \U0001f511 key", "a&b<c>'d'\"e\""])
+def test_a_secret_is_hidden_inside_json_of_every_kind_and_inside_html(secret: str) -> None:
+    forms = [
+        json.dumps(secret),
+        json.dumps(json.dumps(secret)),
+        json.dumps({"a": msgspec.json.encode(secret).decode()}),
+    ]
+    pages = [html.escape(secret), html.escape(secret, quote=False), html.escape(secret).replace("&#x27;", "&#39;")]
+    assert all(MASK in str(hidden(form, secret)) for form in forms)
+    assert hidden(pages, secret) == [MASK] * len(pages)
 
 
 def test_what_is_neither_text_nor_mapping_holds_no_secret() -> None:

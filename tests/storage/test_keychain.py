@@ -22,6 +22,23 @@ def test_an_entry_of_kind_env_is_the_variable() -> None:
     assert value(LocalKeychain({"API_TOKEN": "t0ken"}), TOKEN) == "t0ken"
 
 
+def test_a_variable_is_one_value_without_its_last_line_end() -> None:
+    assert value(LocalKeychain({"API_TOKEN": "t0ken\n"}), TOKEN) == "t0ken"
+
+
+def test_a_variable_that_is_no_text_is_refused() -> None:
+    with pytest.raises(Unavailable, match="the variable API_TOKEN is not text in UTF-8"):
+        value(LocalKeychain({"API_TOKEN": b"\xffx".decode("utf-8", "surrogateescape")}), TOKEN)
+
+
+@pytest.mark.parametrize(("name", "expected"), [("login.json", {"token": "t"}), ("pass", '{"token": "t"}')])
+def test_the_mark_that_some_editors_put_before_a_text_is_no_part_of_it(
+    tmp_path: Path, name: str, expected: object
+) -> None:
+    (tmp_path / name).write_bytes(b'\xef\xbb\xbf{"token": "t"}')
+    assert value(LocalKeychain({}, tmp_path), file_entry(name)) == expected
+
+
 @pytest.mark.parametrize("environment", [{}, {"API_TOKEN": ""}])
 def test_a_variable_that_is_not_set_is_named(environment: dict[str, str]) -> None:
     with pytest.raises(Unavailable, match="'token' needs the environment variable API_TOKEN, which is not set"):

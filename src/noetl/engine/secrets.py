@@ -1,6 +1,7 @@
 """Which secrets a task reads, and how they are kept out of everything that is recorded.
 
-A secret is hidden as it is and in the forms that travel: base64, percent-encoded, and as text inside JSON.
+A secret is hidden as it is, line by line, and in the forms that travel: base64, percent-encoded, and as text inside
+JSON or HTML.
 """
 
 from binascii import b2a_base64
@@ -20,6 +21,15 @@ SECRET_CHARS_MIN = 4
 ENCODED_CHARS_MIN = 8
 """So long must the part of a secret's base64 be that is the same wherever the secret stands."""
 
+LINE_CHARS_MIN = 8
+"""So long must a line of a secret be that is hidden by itself, such as one of a private key."""
+
+NUMBER_CHARS_MIN = 6
+"""A shorter number, such as a port, is among ordinary data too often."""
+
+WRAPPED_CHARS = 76
+"""Where programs that encode base64 break its lines."""
+
 _UNRESERVED = "-._~"
 _LEFT_AS_IT_IS = ("", "/", "/:@!$&'()*+,;=", "/:@!$'()*,;?")
 """Beside letters, digits and a few signs: what common encoders of addresses leave as it is."""
@@ -32,9 +42,14 @@ def entries_read(task: Task) -> frozenset[str]:
 
 
 def texts_of(value: object) -> Iterator[str]:
-    """Every text in what a keychain entry holds, in all forms in which it travels."""
+    """Every text and every long number in what a keychain entry holds, in all forms in which it travels."""
     if isinstance(value, str):
         yield from _forms(value)
+    elif isinstance(value, int | float) and len(str(value)) >= NUMBER_CHARS_MIN:
+        yield from _forms(str(value))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from texts_of(item)
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from texts_of(item)
@@ -112,6 +127,8 @@ def _may_hold(value: object, hidden: tuple[str, ...]) -> bool:
 def _masked(value: object, hidden: tuple[str, ...]) -> object:
     if type(value) is str:  # a word of an enumeration is text too, and none of ours is a secret
         return _hidden(value, hidden)
+    if type(value) in (int, float):
+        return MASK if str(value) in hidden else value
     if isinstance(value, dict):
         items = [(_masked(key, hidden), _masked(item, hidden)) for key, item in value.items()]
         is_same = all(key is old and value[old] is item for (key, item), old in zip(items, value, strict=True))
@@ -127,12 +144,24 @@ def _hidden(text: str, hidden: tuple[str, ...]) -> str:
 
 def _forms(secret: str) -> Iterator[str]:
     yield secret
+    yield from _lines(secret)
     if len(secret) < SECRET_CHARS_MIN:
         return
     yield from _base64_parts(secret.encode("utf-8", "surrogatepass"))
     if not secret.isascii() or not secret.replace("_", "").isalnum():
         yield from _quoted(secret)
-        yield msgspec.json.encode(secret)[1:-1].decode()
+        yield from _inside_json(secret)
+        yield from _inside_html(secret)
+
+
+def _lines(secret: str) -> Iterator[str]:
+    """Its lines, and all of it without the spaces and line ends around it, which others may strip."""
+    stripped = secret.strip()
+    if stripped != secret:
+        yield stripped
+    lines = stripped.splitlines()
+    if len(lines) > 1:
+        yield from (line.strip() for line in lines if len(line.strip()) >= LINE_CHARS_MIN)
 
 
 def _base64_parts(secret: bytes) -> Iterator[str]:
@@ -141,9 +170,44 @@ def _base64_parts(secret: bytes) -> Iterator[str]:
         encoded = _base64(bytes(before) + secret)
         first = (before * 8 + 5) // 6
         part = encoded[first : (before + len(secret)) * 8 // 6]
-        if len(part) >= ENCODED_CHARS_MIN:
-            yield part
-            yield part.replace("+", "-").replace("/", "_")
+        yield from _base64_alphabets(part)
+        if before == 0 and len(part) > WRAPPED_CHARS:
+            for start in range(0, len(part), WRAPPED_CHARS):
+                yield from _base64_alphabets(part[start : start + WRAPPED_CHARS])
+
+
+def _base64_alphabets(part: str) -> Iterator[str]:
+    if len(part) >= ENCODED_CHARS_MIN:
+        yield part
+        yield part.replace("+", "-").replace("/", "_")
+
+
+def _inside_json(secret: str) -> Iterator[str]:
+    """As text inside JSON, also of programs that write ASCII only, and inside JSON that is text inside JSON."""
+    for once in _as_json(secret):
+        yield once
+        yield from _as_json(once)
+
+
+def _as_json(text: str) -> tuple[str, str]:
+    encoded = msgspec.json.encode(text)[1:-1].decode()
+    return encoded, "".join(map(_ascii, encoded))
+
+
+def _ascii(char: str) -> str:
+    if char.isascii():
+        return char
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
+
+
+def _inside_html(secret: str) -> Iterator[str]:
+    text = secret.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    if text == secret and not {"'", '"'}.intersection(secret):
+        return
+    yield text
+    quoted = text.replace('"', "&quot;")
+    yield from (quoted.replace("'", mark) for mark in ("'", "&#x27;", "&#39;"))
 
 
 def _base64(data: bytes) -> str:

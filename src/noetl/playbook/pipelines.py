@@ -33,6 +33,9 @@ from noetl.playbook.structure import labelled, sugar_word
 SPEC_PARTS = frozenset({"policy", "set", "next_mode", "join", "mode", "max_in_flight", "entry_step"})
 """Keys of a `spec` that the model holds in fields of their own."""
 
+_CALLS = frozenset({"playbook", "workbook"})
+"""Kinds whose input is recorded with the call, so that no secret may be in it."""
+
 
 class PipelineReader:
     """Reads `tool` and `loop`. `kinds` tells which keys of a task are its kind's own fields."""
@@ -132,6 +135,7 @@ class PipelineReader:
         """
         own = kind.fields if kind is not None else {}
         lifted = own if kind is not None and not kind.is_callee else {}
+        site = Site.CALL_INPUT if kind is not None and kind.name in _CALLS else Site.TASK_INPUT
         found = [entry for entry in node.entries if entry.key.text in own and entry.key.text != "name"]
         given: dict[str, object] = {}
         for word in ("args", "input"):
@@ -140,7 +144,7 @@ class PipelineReader:
                     found.append(entry)
                 else:
                     at = place.at("input").at(entry.key.text)
-                    given[entry.key.text] = self.reader.value(entry.value, Site.TASK_INPUT, at)
+                    given[entry.key.text] = self.reader.value(entry.value, site, at)
         return dict(self._field(entry, kind, place) for entry in found if kind is not None), given
 
     def _field(self, entry: Entry, kind: Kind, place: Place) -> tuple[str, object]:

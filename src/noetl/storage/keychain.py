@@ -47,7 +47,9 @@ class LocalKeychain:
         found = self._environment.get(name)
         if not found:
             raise Unavailable(f"keychain entry {entry.name!r} needs the environment variable {name}, which is not set")
-        return found
+        if not _is_text(found):
+            raise Unavailable(f"keychain entry {entry.name!r}: the variable {name} is not text in UTF-8")
+        return _one_value(found)
 
     def _file(self, entry: KeychainEntry, workload: Values) -> object:
         path = self._path(entry, workload)
@@ -74,17 +76,31 @@ def _content(entry: KeychainEntry, path: Path, data: bytes) -> object:
     if len(data) > FILE_BYTES_MAX:
         raise Unavailable(f"keychain entry {entry.name!r}: {path} is larger than {FILE_BYTES_MAX} bytes")
     try:
-        text = data.decode()
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Unavailable(f"keychain entry {entry.name!r}: {path} is not text in UTF-8") from error
     if path.suffix == ".json":
-        return _fields(entry, path, data)
+        return _fields(entry, path, text)
+    return _one_value(text)
+
+
+def _one_value(text: str) -> str:
+    """Without the line end that editors and `echo` leave after it."""
     return text.removesuffix("\n").removesuffix("\r")
 
 
-def _fields(entry: KeychainEntry, path: Path, data: bytes) -> Mapping[str, object]:
+def _is_text(found: str) -> bool:
+    """Bytes of a variable that are no UTF-8 are kept as half characters, which nothing could send or record."""
     try:
-        return msgspec.json.decode(data, type=dict[str, object])
+        found.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _fields(entry: KeychainEntry, path: Path, text: str) -> Mapping[str, object]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, object])
     except msgspec.DecodeError as error:
         message = f"keychain entry {entry.name!r}: {path} must hold one JSON object: {error}"
         raise Unavailable(message) from error

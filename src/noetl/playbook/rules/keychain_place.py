@@ -8,6 +8,7 @@ from noetl.playbook.document import Document
 from noetl.playbook.rules.names import Reading, Sense, read_names
 from noetl.playbook.rules.rule import Rule
 
+_CALLS = frozenset({Site.CALL_INPUT, Site.WORKBOOK_INPUT})
 _SETS = frozenset({Site.STEP_SET, Site.ARC_SET, Site.TASK_SET, Site.RULE_SET, Site.BEFORE_SET, Site.SELECT})
 
 
@@ -20,12 +21,16 @@ def _report(document: Document, reading: Reading) -> Diagnostic:
     site = reading.use.site
     message = f"`keychain` cannot be read in {site.title}: {_reason(site)}"
     hint = "read it in the `input` of the task that needs it, or name the entry there with `auth:`"
+    if site in _CALLS:
+        hint += "; a playbook that is called has a `keychain` of its own"
     return RULE.in_template(document, reading.use, reading.names[0], message, hint)
 
 
 def _reason(site: Site) -> str:
     if site is Site.KEYCHAIN_FIELD:
         return "entries are looked up one by one, before the workflow starts"
+    if site in _CALLS:
+        return "what a call receives is recorded"
     if site in _SETS:
         return "what is set goes into events and the database in clear"
     if site.is_guard:
