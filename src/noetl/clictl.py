@@ -33,7 +33,8 @@ def main(words: Sequence[str] | None = None) -> int:
     """The exit code for these words; those of the process when none are given."""
     given = list(sys.argv[1:] if words is None else words)
     _spare_encodings()
-    console = Console(sys.stdout, sys.stderr, sys.stdin, allows_colour=settings.allows_colour(os.environ))
+    allows_colour, can_move = settings.allows_colour(os.environ), settings.can_move(os.environ)
+    console = Console(sys.stdout, sys.stderr, sys.stdin, allows_colour=allows_colour, can_move=can_move)
     try:
         return run(given, console)
     except KeyboardInterrupt:

@@ -44,15 +44,19 @@ class Stopped(Exception):
 
 
 class Console:
-    """The streams of the process. `allows_colour` is the environment's word; `--color` may overrule it."""
+    """The streams of the process. `allows_colour` is the environment's word; `--color` may overrule it.
 
-    __slots__ = ("_allows_colour", "_choice", "_shows_progress", "err", "out", "stdin")
+    `can_move` says whether a terminal can draw over what it shows.
+    """
 
-    def __init__(self, out: TextIO, err: TextIO, stdin: TextIO, *, allows_colour: bool) -> None:
+    __slots__ = ("_allows_colour", "_can_move", "_choice", "_shows_progress", "err", "out", "stdin")
+
+    def __init__(self, out: TextIO, err: TextIO, stdin: TextIO, *, allows_colour: bool, can_move: bool = True) -> None:
         self.out = out
         self.err = err
         self.stdin = stdin
         self._allows_colour = allows_colour
+        self._can_move = can_move
         self._choice = "auto"
         self._shows_progress = False
 
@@ -76,7 +80,7 @@ class Console:
 
     def progress(self, text: str) -> None:
         """A line that the next one takes the place of; only a terminal shows it."""
-        if self.err.isatty():
+        if self._can_move and self.err.isatty():
             self._clear_progress()
             self.err.write(text)
             self.err.flush()
@@ -101,6 +105,10 @@ class Console:
 
     def paint_talk(self) -> Paint:
         return _coloured if self.has_colour(self.err) else _plain
+
+    def is_live(self) -> bool:
+        """Whether what is told may be drawn over: on a terminal that can move its cursor and shows any letter."""
+        return self._can_move and self.err.isatty() and self.err.encoding.lower() == "utf-8"
 
     def has_colour(self, stream: TextIO) -> bool:
         return self._choice == "always" or (self._choice == "auto" and self._allows_colour and stream.isatty())

@@ -1,15 +1,10 @@
 """`noetl executions`: what ran here, the last first."""
 
-from __future__ import annotations
-
-import asyncio
-import os
 from collections.abc import Sequence
-from importlib import import_module
-from pathlib import Path
 
-from noetl.cli.arguments import Command, Option, Shared, Takes, read_arguments
-from noetl.cli.console import OK, Console, Stopped
+from noetl.cli.arguments import Command, Option, Shared, Takes
+from noetl.cli.console import Console
+from noetl.cli.executing import answer, printed
 
 COMMAND = Command(
     "executions",
@@ -23,7 +18,7 @@ COMMAND = Command(
             takes=Takes.CHOICE,
             choices=("running", "completed", "failed", "cancelled"),
         ),
-        Option("output", "how to print", letter="o", takes=Takes.CHOICE, choices=("text", "json"), default="text"),
+        printed("text", "json"),
     ),
     ("noetl executions", "noetl executions --status failed -o json"),
 )
@@ -36,11 +31,4 @@ class Arguments(Shared, frozen=True, kw_only=True):
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    arguments = read_arguments(COMMAND, words, console, Arguments)
-    if arguments is None:
-        return OK
-    if not arguments.limit.isdigit() or arguments.limit == "0":
-        raise Stopped(f'noetl executions: --limit takes a whole number above 0; found "{arguments.limit}"')
-    listing = import_module("noetl.cli.inspecting.listing").list_executions
-    asyncio.run(listing(arguments, console, Path.cwd(), dict(os.environ)))
-    return OK
+    return answer(COMMAND, Arguments, words, console, "inspecting.listing:list_executions")

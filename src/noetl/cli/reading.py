@@ -1,21 +1,31 @@
-"""The log of an execution, read from the project's store."""
+"""What the project's store holds of an execution: its log as it is stored, and the state that the log comes to."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+
+import msgspec
 
 from noetl.cli.console import Stopped
 from noetl.cli.embedded import DATABASE_NAME, Local
-from noetl.engine.codec import StoredEvent, decode, unseal
-from noetl.engine.envelope import Event
+from noetl.control_plane.loading import Loader
+from noetl.ports import EventLog
+from noetl.supply.programs import Programs
 from noetl.supply.shelf import Shelf
 
 PAGE = 1_000
 SHELF_BYTES_MAX = 64 * 1024 * 1024
 
-T = TypeVar("T")
+
+class _Stamped(msgspec.Struct, frozen=True):
+    """When an event was recorded."""
+
+    timestamp: datetime
+
+
+_stamped = msgspec.json.Decoder(_Stamped)
 
 
 def required(home: Path) -> Path:
@@ -25,20 +35,23 @@ def required(home: Path) -> Path:
     return home
 
 
-async def raw_events(local: Local, execution_id: str, after: int = 0) -> AsyncIterator[bytes]:
-    while found := await local.store.read(execution_id, after, PAGE):
+def loader_of(local: Local, log: EventLog) -> Loader:
+    """States from their snapshots and what came after, as a server loads them."""
+    programs = Programs(local.catalog.by_digest)
+    return Loader(log, programs, Shelf(local.results, SHELF_BYTES_MAX), local.system, PAGE)
+
+
+async def raw_events(log: EventLog, execution_id: str, after: int = 0) -> AsyncIterator[bytes]:
+    while found := await log.read(execution_id, after, PAGE):
         for data in found:
             yield data
         after += len(found)
 
 
-async def events(local: Local, execution_id: str) -> AsyncIterator[Event]:
-    """Those that this version can read."""
-    shelf = Shelf(local.results, SHELF_BYTES_MAX)
-    async for data in raw_events(local, execution_id):
-        event = decode(data)
-        if isinstance(event, StoredEvent):
-            await shelf.bring(event.reference)
-            event = unseal(event, shelf.fetch(event.reference))
-        if isinstance(event, Event):
-            yield event
+async def times_of(log: EventLog, execution_id: str, numbers: Iterable[int]) -> Mapping[int, float]:
+    """When these events were recorded."""
+    return {
+        number: _stamped.decode(data).timestamp.timestamp()
+        for number in numbers
+        for data in await log.read(execution_id, number - 1, 1)
+    }

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.console import OK, Console, Stopped
+from noetl.cli.executing import carry_out, printed
 
 SLOTS = Option("slots", "how many pipelines may run at once", takes=Takes.TEXT, value="N", default="16")
+QUIET = Option("quiet", "print the result and nothing else", letter="q")
 SLOTS_MAX = 1_000
 
 COMMAND = Command(
@@ -24,15 +23,8 @@ COMMAND = Command(
         Option("resume", "go on with a run that was interrupted", takes=Takes.TEXT, value="ID"),
         Option("dry-run", "check and bind everything, show the net and the worst case, run nothing"),
         SLOTS,
-        Option(
-            "output",
-            "how to print the result",
-            letter="o",
-            takes=Takes.CHOICE,
-            choices=("text", "json"),
-            default="text",
-        ),
-        Option("quiet", "print the result and nothing else", letter="q"),
+        printed("text", "json", what="how to print the result"),
+        QUIET,
     ),
     (
         "noetl run daily.yaml",
@@ -59,13 +51,10 @@ def main(words: Sequence[str], console: Console) -> int:
     if arguments is None:
         return OK
     _check(arguments)
-    # The runtime is imported when something is to run: help and completion do without it.
     if arguments.dry_run:
         code: int = import_module("noetl.cli.running.dry").dry_run(arguments, console)
         return code
-    run_local = import_module("noetl.cli.running.local").run_local
-    ended: int = asyncio.run(run_local(arguments, console, Path.cwd(), dict(os.environ)))
-    return ended
+    return carry_out(arguments, console, "running.local:run_local")
 
 
 def _check(arguments: Arguments) -> None:

@@ -12,14 +12,15 @@ import msgspec
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
 from noetl.engine.gathering import Clash, Gathered, part_of
-from noetl.engine.output import NOTHING, Output
+from noetl.engine.output import NOTHING, Error, Output
 from noetl.engine.program import Program
 from noetl.engine.scopes import overlaid, patched
-from noetl.engine.state import Arrive, Begin, Iteration, LoopRun, Pending, Route, State, StepRun, Tend, empty
+from noetl.engine.state import Arrive, Begin, Iteration, LoopRun, Pending, Route, State, StepRun, Tally, Tend, empty
 from noetl.engine.workerside import pipeline_of
-from noetl.playbook.model import LoopMode
+from noetl.playbook.model import Directive, LoopMode
 
 _PARALLEL, _SEQUENTIAL = LoopMode.PARALLEL, LoopMode.SEQUENTIAL
+_RETRY = Directive.RETRY
 
 _NULL_SHA256 = sha256(b"null").hexdigest()
 """A reference to null is that of an output without data, stored because its text reads the reference."""
@@ -103,6 +104,7 @@ def _workflow_started(state: State, fact: e.WorkflowStarted) -> Sequence[Pending
     state.ctx, state.outputs, state.counts = seed.ctx, dict(seed.outputs), dict(seed.counts)
     state.output = seed.output
     state.ctx_bytes = len(msgspec.json.encode(seed.ctx))
+    state.steps = {step: Tally("kept") for step in seed.outputs}
     state.waiting.extend(seed.tokens)
     return [Arrive(token) for token in seed.tokens]
 
@@ -123,7 +125,14 @@ def _scheduled(program: Program, state: State, fact: e.StepScheduled) -> Sequenc
         timeout_s=fact.timeout_s,
     )
     state.runs[run.id] = run
+    _count_run(state, run)
     return () if run.cursor is not None else (Begin(run.id),)
+
+
+def _count_run(state: State, run: StepRun) -> None:
+    before = state.steps.get(run.step)
+    runs, retries = (before.runs, before.retries) if before is not None else (0, 0)
+    state.steps[run.step] = Tally("running", runs + 1, retries, run.id, state.seq)
 
 
 def _merged(tokens: Sequence[e.Token]) -> dict[str, object]:
@@ -136,6 +145,7 @@ def _merged(tokens: Sequence[e.Token]) -> dict[str, object]:
 
 def _skipped(state: State, fact: e.StepSkipped) -> Sequence[Pending]:
     _leave_door(state, fact.tokens)
+    state.steps.setdefault(fact.step, Tally("skipped")).status = "skipped"
     return ()
 
 
@@ -165,6 +175,9 @@ def _finished(state: State, fact: e.WorkflowFinished) -> Sequence[Pending]:
     state.status = fact.status
     state.output = fact.output
     state.error = fact.error
+    for run in state.runs.values():
+        if run.boundary is None:
+            _tell_end(state, run, "failed" if fact.status == "failed" else "cancelled")
     state.runs.clear()
     state.waiting.clear()
     return ()
@@ -177,16 +190,28 @@ def _step_started(state: State, fact: e.StepStarted) -> Sequence[Pending]:
 
 def _step_done(state: State, fact: e.StepDone) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
+    _tell_end(state, run, "done")
     _leave(run)
     return _boundary(run, fact.output, e.Trigger("step.done", run.step, "success", run.id))
 
 
 def _step_failed(state: State, fact: e.StepFailed) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
+    _tell_end(state, run, "failed", fact.output.error)
     _leave(run)
     return _boundary(
         run, fact.output, e.Trigger("step.failed", run.step, "error", run.id, fact.output.error, fact.loop)
     )
+
+
+def _tell_end(state: State, run: StepRun, status: str, error: Error | None = None) -> None:
+    """Of several runs of a step the last one that was scheduled is told of."""
+    tally = state.steps[run.step]
+    if tally.last != run.id:
+        return
+    tally.status, tally.ended, tally.error = status, state.seq, error
+    if run.loop is not None:
+        tally.done, tally.failed, tally.total = run.loop.succeeded, run.loop.failed, run.loop.count
 
 
 def _leave(run: StepRun) -> None:
@@ -237,6 +262,7 @@ def _loop_done(state: State, fact: e.LoopDone) -> Sequence[Pending]:
     run = state.runs[fact.step_run_id]
     if fact.path:
         return ()
+    _tell_end(state, run, "done")
     _leave(run)
     return _boundary(run, fact.output, e.Trigger("loop.done", run.step, "success", run.id, None, fact.loop))
 
@@ -255,6 +281,8 @@ def _task_done(program: Program, state: State, fact: e.TaskDone) -> Sequence[Pen
     assert holder.cursor is not None
     frame = cursors.frame_of(holder.cursor, fact)
     assert frame is not None
+    if fact.directive is _RETRY:
+        state.steps[run.step].retries += 1
     kind = pipeline_of(program, frame, run.step).tasks[frame.pc].task.kind
     cursor = cursors.task_done(holder.cursor, fact, program.playbook.dialect, kind)
     holder.cursor = cursor if fact.path else _outside_loop(cursor)

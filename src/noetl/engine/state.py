@@ -11,7 +11,7 @@ from noetl.engine.gathering import Intervals
 from noetl.engine.output import NOTHING, Error, Output
 from noetl.playbook.model import LoopMode
 
-STATE_VERSION = 1
+STATE_VERSION = 2
 """A snapshot of another version is ignored and folded anew."""
 
 
@@ -69,6 +69,25 @@ class StepRun(msgspec.Struct):
     step_scope: Values = {}
 
 
+class Tally(msgspec.Struct):
+    """What people are told of a step: `status` is running, done, failed, cancelled, skipped, or kept in a rerun.
+
+    `runs` and `retries` count over all runs; the rest is that of the `last` one. `begun` and `ended` are the numbers
+    of the events that tell of it. Of a loop, `done` and `failed` iterations of `total` are known here once it is over.
+    """
+
+    status: str
+    runs: int = 0
+    retries: int = 0
+    last: str = ""
+    begun: int = 0
+    ended: int = 0
+    done: int = 0
+    failed: int = 0
+    total: int | None = None
+    error: Error | None = None
+
+
 class Arrive(msgspec.Struct, frozen=True):
     """A token stands at a step's door."""
 
@@ -102,6 +121,7 @@ class State(msgspec.Struct):
     """`waiting` holds the tokens that stand at a step's door, in the order of their arrival.
 
     `ctx_bytes` is what `ctx` takes at most, as JSON; `children` counts the child executions that were started.
+    `steps` holds those that a token has reached.
     """
 
     execution_id: str
@@ -120,6 +140,7 @@ class State(msgspec.Struct):
     error: Error | None = None
     ctx_bytes: int = 0
     children: int = 0
+    steps: dict[str, Tally] = {}
 
     @property
     def has_ended(self) -> bool:
@@ -127,4 +148,4 @@ class State(msgspec.Struct):
 
 
 def empty(execution_id: str) -> State:
-    return State(execution_id, workload={}, ctx={}, counts={}, runs={}, outputs={}, waiting=[])
+    return State(execution_id, workload={}, ctx={}, counts={}, runs={}, outputs={}, waiting=[], steps={})

@@ -1,24 +1,35 @@
 """What a live execution is waiting for."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from noetl.engine import events as e
 from noetl.engine.commands import Report
-from noetl.engine.envelope import stamp
+from noetl.engine.evolve import evolve
 from noetl.engine.explain import waits
 from noetl.engine.explain.waits import For, Wait, explain_waits
+from noetl.engine.leases import Lease, Work
 from noetl.engine.output import Output, failed
+from noetl.engine.state import empty
+from noetl.engine.worklist import Row
+from noetl.playbook.model import Directive
 from tests.engine import playbooks
-from tests.engine.driver import EPOCH, Driver
+from tests.engine.driver import Driver
 from tests.engine.test_snapshot import Tool
 
 
-def found(driver: Driver) -> tuple[Wait, ...]:
-    return explain_waits(driver.program, driver.state.execution_id, driver.events)
+def found(driver: Driver, work: Mapping[Row, Work] | None = None) -> tuple[Wait, ...]:
+    return explain_waits(driver.program, driver.state, work=work)
 
 
-def texts(driver: Driver) -> list[str]:
-    return [wait.text for wait in found(driver)]
+def texts(driver: Driver, work: Mapping[Row, Work] | None = None) -> list[str]:
+    return [wait.text for wait in found(driver, work)]
+
+
+def held(row: Row, worker: str, *, running: frozenset[int] = frozenset(), stop: int = 1) -> dict[Row, Work]:
+    """Work of which a worker has some indexes in hand and may start others up to a number."""
+    return {row: Work(stop, stop, stop, leases=(Lease(1, worker, 9.0, stop, len(running), stop, running),))}
 
 
 def test_a_step_that_nobody_took_waits_for_a_worker_and_a_token_for_its_turn() -> None:
@@ -32,17 +43,24 @@ def test_a_join_says_who_may_still_come() -> None:
     assert texts(driver)[-1] == "both waits for tokens that may still come from right#1; 1 stand at the join"
 
 
-def test_a_running_task_is_named_with_its_worker_and_time() -> None:
+def test_a_running_task_is_named_with_its_worker() -> None:
     driver = Driver(playbooks.FAN)
     driver.send(Report("left#1", [e.StepStarted("left#1", "w1")]))
-    assert texts(driver)[0] == "left#1 waits for worker w1 to go on"
+    work = held(("left#1", ()), "w1", running=frozenset({0}))
+    assert texts(driver, work)[0] == "left#1 waits for worker w1 to go on"
     id_ = "left#1.left_task/1"
     driver.send(Report("left#1", [e.TaskStarted("left#1", (), id_, "left_task", 1, id_)]))
-    assert found(driver)[0] == Wait(For.TASK, "left#1", "w1", id_, EPOCH)
-    assert texts(driver)[0] == f"left#1 waits for task run {id_} on worker w1"
+    assert found(driver, work)[0] == Wait(For.TASK, "left#1", "w1", id_)
+    assert texts(driver, work)[0] == f"left#1 waits for task run {id_} on worker w1"
 
 
-def test_a_task_on_a_worker_without_a_name_is_just_a_task() -> None:
+def test_of_a_loop_each_iteration_is_with_the_worker_that_holds_it() -> None:
+    driver = Driver(playbooks.NESTED).run(moves=1)
+    assert [wait.worker for wait in found(driver, held(("cities#1", (0,)), "w2"))] == [None, "w2", None]
+    assert [wait.worker for wait in found(driver, held(("cities#1", (1,)), "w2"))] == [None, None, None]
+
+
+def test_a_task_without_a_worker_is_just_a_task() -> None:
     assert Wait(For.TASK, "a#1", task_run_id="a#1.t/1").text == "a#1 waits for task run a#1.t/1"
 
 
@@ -81,8 +99,10 @@ def test_an_execution_that_has_ended_waits_for_nothing() -> None:
 @pytest.mark.parametrize("text", [playbooks.PAGES, playbooks.NESTED, playbooks.BLOCKS, playbooks.FAN, playbooks.DOORS])
 def test_at_every_event_there_is_an_answer(text: str) -> None:
     driver = Driver(text, Tool()).run()
-    for cut in range(len(driver.events) + 1):
-        assert all(wait.text for wait in explain_waits(driver.program, "x", driver.events[:cut]))
+    state = empty("x")
+    for fact in driver.facts:
+        evolve(driver.program, state, fact)
+        assert all(wait.text for wait in explain_waits(driver.program, state))
 
 
 def test_a_join_that_none_can_reach_any_more_waits_for_its_turn() -> None:
@@ -116,25 +136,19 @@ workflow:
 
 
 def test_between_two_tasks_the_worker_has_it() -> None:
-    driver = Driver(TWO_TASKS).run(moves=1)
-    driver.events[-3:] = stamp(
-        [e.StepStarted("two#1", "w1"), *driver.facts[-2:]],
-        execution_id="x",
-        after=len(driver.events) - 3,
-        timestamp=EPOCH,
-        parent=None,
-    )
-    assert texts(driver) == ["two#1 waits for worker w1 to go on"]
+    driver = Driver(TWO_TASKS)
+    id_ = "two#1.a/1"
+    started = e.TaskStarted("two#1", (), id_, "a", 1, id_)
+    done = e.TaskDone("two#1", (), id_, "a", 1, Output(), Directive.CONTINUE, 1)
+    driver.send(Report("two#1", [e.StepStarted("two#1", "w1"), started, done]))
+    assert texts(driver, held(("two#1", ()), "w1")) == ["two#1 waits for worker w1 to go on"]
 
 
 def test_what_was_woken_waits_for_any_worker() -> None:
     driver = Driver(playbooks.PARENT, Tool(), playbooks={"other": playbooks.CHILD})
-    driver.send(Report("ask#1", [e.StepStarted("ask#1", "w1")]))
     while not any(isinstance(fact, e.TaskWaiting) and fact.is_over for fact in driver.facts):
         driver.step()
     assert texts(driver) == ["ask#1 waits for a worker to take it"]
-    driver.step()
-    assert texts(driver) == ["ask#1 waits for worker w1 to go on"]
 
 
 SOME = f"""{playbooks.HEAD}

@@ -93,9 +93,11 @@ def can_be_explained(case: Case) -> None:
     for execution in ran(case).executions.values():
         events = stored(execution)
         name, program = execution.state.execution_id, execution.program
-        assert explain_waits(program, name, events) == ()
-        for at in range(3, len(events) - 3, 1 + len(events) // CUTS):
-            explain_waits(program, name, events[:at])
+        state = empty(name)
+        for event in events:
+            evolve(program, state, event.fact)
+            assert all(wait.text for wait in explain_waits(program, state))
+        assert explain_waits(program, state) == ()
         assert all(node.status in ENDED for node in nodes(tree(name, events))), shown(case, execution)
         runs = [
             node for node in nodes(tree(name, events)) if node.kind is Kind.STEP and node.status is not State.SKIPPED

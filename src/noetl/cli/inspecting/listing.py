@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
-from noetl.cli.console import Console
+from noetl.cli.console import OK, Console, Stopped
 from noetl.cli.embedded import Local, opened
+from noetl.cli.executions import Arguments
 from noetl.cli.live.words import duration, moment
 from noetl.cli.project import home_of
 from noetl.cli.reading import required
@@ -18,30 +18,23 @@ PAGE = 500
 ROLES = {"completed": "good", "failed": "error", "cancelled": "warning"}
 
 
-class Wanted(Protocol):
-    @property
-    def limit(self) -> str: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def output(self) -> str: ...
-
-
-async def list_executions(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> None:
-    home = required(home_of(folder, environment))
-    async with opened(home, folder) as local:
+async def list_executions(wanted: Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    if not wanted.limit.isdigit() or wanted.limit == "0":
+        raise Stopped(f'noetl executions: --limit takes a whole number above 0; found "{wanted.limit}"')
+    async with opened(required(home_of(folder, environment)), folder) as local:
         found = await _found(local, wanted.status, int(wanted.limit))
     if wanted.output == "json":
         console.data(
             msgspec.json.format(msgspec.json.encode([_record(each) for each in found]), indent=2).decode() + "\n"
         )
-        return
+        return OK
     paint = console.paint_data()
     width = max((len(each.path) for each in found), default=0)
     for each in found:
         took = duration(each.changed_at - each.started_at)
         status = paint(f"{each.status:<9}", ROLES.get(each.status, "hint"))
         console.data(f"{each.execution_id}  {status}  {each.path:<{width}}  {moment(each.started_at)}  {took}\n")
+    return OK
 
 
 async def _found(local: Local, status: str, limit: int) -> list[Summary]:

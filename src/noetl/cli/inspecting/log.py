@@ -4,32 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Protocol
 
 from noetl.cli.console import OK, Console
-from noetl.cli.embedded import opened, serving
-from noetl.cli.finding import find_execution
-from noetl.cli.project import home_of
-from noetl.cli.reading import raw_events, required
+from noetl.cli.embedded import serving
+from noetl.cli.executing import Followed
+from noetl.cli.inspecting.opening import found
+from noetl.cli.reading import raw_events
 from noetl.engine.codec import UnknownEvent, decode
 from noetl.engine.envelope import Event
 
 
-class Wanted(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def follow(self) -> bool: ...
-    @property
-    def output(self) -> str: ...
-
-
-async def show_events(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> int:
-    home = required(home_of(folder, environment))
-    async with opened(home, folder) as local:
-        summary = await find_execution(local.store, wanted.id)
+async def show_events(wanted: Followed, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    async with found(wanted.id, folder, environment) as (local, summary):
         if not wanted.follow:
-            await _print(raw_events(local, summary.execution_id), console, wanted.output)
+            await _print(raw_events(local.store, summary.execution_id), console, wanted.output)
             return OK
         async with serving(local, environment) as runtime:
             await _print(runtime.plane.feed.events(summary.execution_id), console, wanted.output)

@@ -4,34 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from noetl.cli.console import OK, Console
-from noetl.cli.embedded import Local, opened
-from noetl.cli.finding import find_execution
-from noetl.cli.project import home_of
-from noetl.cli.reading import required
+from noetl.cli.embedded import Local
+from noetl.cli.executing import Followed
+from noetl.cli.inspecting.opening import found
 from noetl.ports import LogChunk
 
 PAGE = 500
 FOLLOW_S = 0.3
 
 
-class Wanted(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def follow(self) -> bool: ...
-    @property
-    def output(self) -> str: ...
-
-
-async def show_logs(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> int:
-    home = required(home_of(folder, environment))
-    async with opened(home, folder) as local:
-        name = (await find_execution(local.store, wanted.id)).execution_id
+async def show_logs(wanted: Followed, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    async with found(wanted.id, folder, environment) as (local, summary):
+        name = summary.execution_id
         told = await _print(local, name, 0, console, wanted.output)
         while wanted.follow and not await _has_ended(local, name):
             await asyncio.sleep(FOLLOW_S)

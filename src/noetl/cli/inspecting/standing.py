@@ -1,40 +1,32 @@
-"""Where an execution stands."""
+"""Where an execution stands, from its last snapshot and what came after it: a long log is not read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
-from noetl.cli.console import OK, Console, Stopped
-from noetl.cli.embedded import Local, opened
-from noetl.cli.finding import find_execution
-from noetl.cli.live.progress import Progress
-from noetl.cli.live.terminal import picture
-from noetl.cli.project import home_of
-from noetl.cli.reading import events, required
-from noetl.engine.envelope import Event
-from noetl.engine.evolve import fold
-from noetl.engine.explain.waits import Wait, explain_waits
+from noetl.cli.console import OK, Console
+from noetl.cli.executing import Printed
+from noetl.cli.inspecting.opening import found
+from noetl.cli.live.progress import Progress, StepLine
+from noetl.cli.live.restored import numbers_of, progress_of
+from noetl.cli.live.terminal import View, picture
+from noetl.cli.reading import loader_of, times_of
+from noetl.control_plane.loading import Loaded, Loader, Unreadable
+from noetl.engine.explain.waits import Wait, explain_incidents, explain_waits
 from noetl.engine.incidents import Incident
-from noetl.engine.program import Program
-from noetl.ports import Summary
-from noetl.supply.programs import made_ready
+from noetl.ports import Store, Summary
 
 INCIDENTS_MAX = 100
-WIDTH, HEIGHT = 120, 10_000
-
-
-class Wanted(Protocol):
-    @property
-    def id(self) -> str: ...
-    @property
-    def output(self) -> str: ...
+WAITS_SHOWN_MAX = 10
+WIDTH = 120
 
 
 class Standing(msgspec.Struct, frozen=True):
+    """`incidents` may end with one that is not stored: why the log cannot be read here."""
+
     summary: Summary
     progress: Progress
     ctx: object
@@ -42,70 +34,80 @@ class Standing(msgspec.Struct, frozen=True):
     incidents: Sequence[Incident]
 
 
-async def show_status(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> int:
-    home = required(home_of(folder, environment))
-    async with opened(home, folder) as local:
-        found = await standing(local, await find_execution(local.store, wanted.id))
+async def show_status(wanted: Printed, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    has_times = wanted.output == "text"
+    async with found(wanted.id, folder, environment) as (local, summary):
+        standing = await standing_of(local.store, loader_of(local, local.store), summary, has_times=has_times)
         now = local.system.now()
     if wanted.output == "json":
-        console.data(msgspec.json.format(msgspec.json.encode(_record(found)), indent=2).decode() + "\n")
+        console.data(msgspec.json.format(msgspec.json.encode(record(standing)), indent=2).decode() + "\n")
     else:
-        for line in _lines(found, now, console):
+        for line in _lines(standing, now, console):
             console.data(f"{line}\n")
     return OK
 
 
-async def standing(local: Local, summary: Summary) -> Standing:
-    program = await _program(local, summary)
-    log = [event async for event in events(local, summary.execution_id)]
-    progress = Progress(program.playbook.metadata.name, summary.execution_id, list(program.steps))
-    for event in log:
-        progress.see(event)
-    state = fold(program, summary.execution_id, (event.fact for event in log))
-    incidents = await local.store.incidents(summary.execution_id, INCIDENTS_MAX)
-    return Standing(summary, progress, state.ctx, _waits(program, summary, log, incidents), incidents)
+async def standing_of(store: Store, loader: Loader, summary: Summary, *, has_times: bool = False) -> Standing:
+    """What people ask an execution. Without a state it is known by its summary and its incidents alone."""
+    incidents = await store.incidents(summary.execution_id, INCIDENTS_MAX)
+    try:
+        loaded = await loader.load(summary.execution_id)
+    except Unreadable as trouble:
+        return _unreadable(summary, [*incidents, trouble.incident])
+    state, program = loaded.state, loaded.program
+    assert program is not None, "an execution with a summary has a log"
+    times = await times_of(store, state.execution_id, numbers_of(state)) if has_times else {}
+    progress = progress_of(program, state, summary, times)
+    return Standing(summary, progress, state.ctx, await _waits(store, loaded, incidents), incidents)
 
 
-async def _program(local: Local, summary: Summary) -> Program:
-    playbook = await local.catalog.by_digest(summary.digest)
-    if playbook is None:
-        raise Stopped(f"noetl: the playbook of {summary.execution_id} is not in this project's store")
-    return made_ready(playbook)
+def _unreadable(summary: Summary, incidents: Sequence[Incident]) -> Standing:
+    progress = Progress(summary.path, summary.execution_id, ())
+    progress.status = summary.status
+    return Standing(summary, progress, {}, explain_incidents(incidents), incidents)
 
 
-def _waits(program: Program, summary: Summary, log: Sequence[Event], incidents: Sequence[Incident]) -> Sequence[Wait]:
-    return () if summary.has_ended else explain_waits(program, summary.execution_id, log, incidents)
+async def _waits(store: Store, loaded: Loaded, incidents: Sequence[Incident]) -> Sequence[Wait]:
+    if loaded.state.has_ended or loaded.program is None:
+        return ()
+    _, rows = await store.rows(loaded.state.execution_id)
+    return explain_waits(loaded.program, loaded.state, incidents, rows.work)
 
 
-def _lines(found: Standing, now: float, console: Console) -> Iterator[str]:
+def _lines(standing: Standing, now: float, console: Console) -> Iterator[str]:
     paint = console.paint_data()
-    yield from picture(found.progress, now, 0, (WIDTH, HEIGHT), paint)
-    yield f"  {found.summary.status}"
-    if found.progress.error is not None:
-        yield f"  {paint(found.progress.error.message, 'error')}"
-    for wait in found.waits:
+    yield from picture(standing.progress, View(now, WIDTH, paint))
+    yield f"  {standing.progress.status}"
+    if standing.progress.error is not None:
+        yield f"  {paint(standing.progress.error.message, 'error')}"
+    for wait in standing.waits[:WAITS_SHOWN_MAX]:
         yield f"  {wait.text}"
+    if len(standing.waits) > WAITS_SHOWN_MAX:
+        more = len(standing.waits) - WAITS_SHOWN_MAX
+        yield f"  … {more} more; see: noetl status {standing.summary.execution_id} -o json"
 
 
-def _record(found: Standing) -> dict[str, object]:
-    progress = found.progress
+def record(standing: Standing) -> dict[str, object]:
+    progress = standing.progress
     return {
-        "execution_id": found.summary.execution_id,
-        "playbook": found.summary.path,
-        "status": found.summary.status,
+        "execution_id": standing.summary.execution_id,
+        "playbook": standing.summary.path,
+        "status": progress.status,
         "error": progress.error,
-        "steps": [
-            {
-                "name": line.name,
-                "status": line.mark,
-                "runs": line.runs,
-                "iterations": None
-                if line.total is None
-                else {"done": line.done, "failed": line.failed, "total": line.total},
-            }
-            for line in progress.steps.values()
+        "steps": [_step(line) for line in progress.steps.values()],
+        "ctx": standing.ctx,
+        "waiting_for": [wait.text for wait in standing.waits],
+        "incidents": [
+            {"kind": each.kind, "message": each.message, "remedy": each.remedy} for each in standing.incidents
         ],
-        "ctx": found.ctx,
-        "waiting_for": [wait.text for wait in found.waits],
-        "incidents": [{"kind": each.kind, "message": each.message, "remedy": each.remedy} for each in found.incidents],
+    }
+
+
+def _step(line: StepLine) -> dict[str, object]:
+    counts = {"done": line.done, "failed": line.failed, "total": line.total}
+    return {
+        "name": line.name,
+        "status": line.mark,
+        "runs": line.runs,
+        "iterations": counts if line.total is not None else None,
     }

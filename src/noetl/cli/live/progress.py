@@ -1,52 +1,79 @@
 """What is going on in an execution, gathered from its events as they come. Bounded, however long the run is."""
 
-from collections import Counter
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from noetl.cli.live.words import item_label, retry_reason, visit
 from noetl.engine import events as e
 from noetl.engine.envelope import Event
 from noetl.engine.names import step_of
-from noetl.engine.output import Error, Output, Status
+from noetl.engine.output import Error, Output
 from noetl.playbook.model import Directive
 
-RECENT_MAX = 3
-"""Iterations that are shown beside the counts of a loop."""
+
+class Doing(NamedTuple):
+    """What a pipeline is at. Where it retries, `why` says for what reason, and it waits until `due_at`."""
+
+    text: str = ""
+    is_retrying: bool = False
+    due_at: float | None = None
+    why: str = ""
 
 
 class IterationLine:
-    """One iteration in flight, or one that ended a moment ago."""
+    """One iteration in flight, or the one that ended last. `mark` is running, done or failed."""
 
-    __slots__ = ("due_at", "label", "mark", "note", "since")
+    __slots__ = ("doing", "item", "label", "mark")
 
-    def __init__(self, label: str, since: float) -> None:
-        self.label = label
-        self.since = since
+    def __init__(self, path: e.Path, item: str) -> None:
+        self.label = f"[{','.join(map(str, path))}]"
+        self.item = item
         self.mark = "running"
-        self.note = ""
-        self.due_at: float | None = None
+        self.doing = Doing()
 
 
 class StepLine:
-    """All runs of one step. `mark` is pending, running, waiting, done, failed or skipped."""
+    """All runs of one step; times, counts and notes are those of the one that was scheduled last.
+
+    `fate` is what came of it: pending, running, done, failed, cancelled, skipped, or kept in a rerun.
+    `items` are the collections of its loops, by the path under which their iterations are numbered.
+    """
 
     __slots__ = (
-        "done", "ended_at", "error", "failed", "iterations", "mark", "name", "note", "retries", "runs",
-        "started_at", "total",
+        "doing", "done", "ended", "ended_at", "error", "failed", "fate", "items", "last", "live", "name", "retries",
+        "running", "runs", "started_at", "total",
     )  # fmt: skip
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.mark = "pending"
         self.runs = 0
-        self.started_at: float | None = None
+        self.retries = 0
+        self.live: set[str] = set()
+        self.fate = "pending"
+        self.begin("", None)
+
+    def begin(self, run: str, now: float | None) -> None:
+        self.last = run
+        self.started_at = now
         self.ended_at: float | None = None
         self.total: int | None = None
-        self.done = 0
-        self.failed = 0
-        self.retries = 0
-        self.note = ""
+        self.done = self.failed = 0
+        self.doing = Doing()
         self.error: Error | None = None
-        self.iterations: dict[e.Path, IterationLine] = {}
+        self.running: dict[e.Path, IterationLine] = {}
+        self.ended: IterationLine | None = None
+        self.items: dict[e.Path, object] = {}
+
+    @property
+    def mark(self) -> str:
+        return "running" if self.live else self.fate
+
+    def end(self, run: str, fate: str, now: float | None, error: Error | None = None) -> None:
+        self.live.discard(run)
+        if run != self.last:
+            return
+        self.fate, self.ended_at, self.error, self.doing = fate, now, error, Doing()
+        self.running, self.ended, self.items = {}, None, {}
 
 
 class Progress:
@@ -61,104 +88,98 @@ class Progress:
         self.error: Error | None = None
         self.started_at: float | None = None
         self.ended_at: float | None = None
-        self.counts: Counter[str] = Counter()
 
     def see(self, event: Event) -> None:
         fact, now = event.fact, event.timestamp
         if self.started_at is None:
             self.started_at = now
-        self.counts[event.name] += 1
         match fact:
+            case e.WorkflowStarted() if fact.seed is not None:
+                for step in fact.seed.outputs:
+                    self.steps[step].fate = "kept"
             case e.WorkflowFinished():
                 self.status, self.output, self.error, self.ended_at = fact.status, fact.output, fact.error, now
                 self._end_all(now)
             case e.StepSkipped():
-                self.steps[fact.step].mark = "skipped"
+                self.steps[fact.step].fate = "skipped"
             case e.StepScheduled():
-                self._scheduled(self.steps[fact.step], now)
+                self._scheduled(self.steps[fact.step], fact.step_run_id, now)
             case _:
                 self._in_step(fact, now)
 
-    def _scheduled(self, line: StepLine, now: float) -> None:
+    def _scheduled(self, line: StepLine, run: str, now: float) -> None:
         line.runs += 1
-        line.mark, line.ended_at, line.total, line.done, line.failed = "running", None, None, 0, 0
-        line.started_at = now
-        line.iterations.clear()
+        line.live.add(run)
+        line.fate = "running"
+        line.begin(run, now)
 
     def _end_all(self, now: float) -> None:
         for line in self.steps.values():
-            line.iterations.clear()
-            if line.mark in ("running", "waiting"):
-                line.mark, line.ended_at = ("failed" if self.status == "failed" else "cancelled"), now
+            for run in tuple(line.live):
+                line.end(run, "failed" if self.status == "failed" else "cancelled", now)
 
     def _in_step(self, fact: e.Fact, now: float) -> None:
         run = getattr(fact, "step_run_id", None)
         line = self.steps.get(step_of(run)) if isinstance(run, str) else None
-        if line is None:
+        if line is None or run is None:
             return
         match fact:
-            case e.LoopStarted(path=()):
-                line.total = fact.count
-            case e.IterationStarted(call="", by_server=False) | e.IterationStarted(call=""):
-                line.iterations[fact.path] = IterationLine(f"[{','.join(map(str, fact.path))}]", now)
-                self._trim(line)
-            case e.IterationDone(call="") | e.IterationFailed(call=""):
-                self._iteration_ended(line, fact)
-            case e.TaskStarted():
-                self._note(line, fact.path, fact.task, None)
-            case e.TaskDone():
-                self._task_done(line, fact)
-            case e.TaskWaiting():
-                self._waiting(line, fact)
             case e.StepDone() | e.LoopDone(path=()):
-                line.mark, line.ended_at, line.note = "done", now, ""
-                line.iterations.clear()
+                line.end(run, "done", now)
             case e.StepFailed():
-                line.mark, line.ended_at, line.error, line.note = "failed", now, fact.output.error, ""
-                line.iterations.clear()
+                line.end(run, "failed", now, fact.output.error)
+            case _:
+                line.retries += isinstance(fact, e.TaskDone) and fact.directive is Directive.RETRY
+                if run == line.last:
+                    self._in_run(line, fact)
+
+    def _in_run(self, line: StepLine, fact: e.Fact) -> None:
+        match fact:
+            case e.LoopStarted():
+                _loop_started(line, fact)
+            case e.IterationStarted(call=""):
+                line.running[fact.path] = IterationLine(fact.path, _item(line, fact.path))
+            case e.IterationDone(call="") | e.IterationFailed(call=""):
+                _iteration_ended(line, fact)
+            case e.TaskStarted():
+                _note(line, fact.path, Doing(visit(fact.task_run_id)))
+            case e.TaskDone() if fact.directive is Directive.RETRY:
+                retrying = Doing(visit(fact.task_run_id), True, fact.due_at, retry_reason(fact.output))
+                _note(line, fact.path, retrying)
+            case e.TaskWaiting() if fact.child is not None:
+                _note(line, fact.path, Doing(f"waits for {fact.child.path}"))
             case _:
                 return
 
-    def _iteration_ended(self, line: StepLine, fact: e.IterationDone | e.IterationFailed) -> None:
-        is_failed = isinstance(fact, e.IterationFailed)
-        if len(fact.path) == 1:
-            line.done += not is_failed
-            line.failed += is_failed
-        ended = line.iterations.get(fact.path)
-        if ended is not None:
-            ended.mark, ended.due_at = ("failed" if is_failed else "done"), None
-            ended.note = fact.output.error.message if is_failed and fact.output.error is not None else ""
-            self._trim(line)
 
-    def _task_done(self, line: StepLine, fact: e.TaskDone) -> None:
-        if fact.directive is not Directive.RETRY:
-            return
-        line.retries += 1
-        why = _why(fact.output)
-        self._note(line, fact.path, f"{fact.task} retries{f' ({why})' if why else ''}", fact.due_at)
-
-    def _waiting(self, line: StepLine, fact: e.TaskWaiting) -> None:
-        if fact.child is not None:
-            self._note(line, fact.path, f"waits for {fact.child.path}", None)
-        elif not fact.is_over:
-            self._note(line, fact.path, "waits", fact.due_at)
-
-    def _note(self, line: StepLine, path: e.Path, note: str, due_at: float | None) -> None:
-        shown = line.iterations.get(path)
-        if shown is not None:
-            shown.note, shown.due_at = note, due_at
-        elif not path:
-            line.note = note
-
-    def _trim(self, line: StepLine) -> None:
-        """Keeps what runs, and of what ended only the last."""
-        over = [path for path, each in line.iterations.items() if each.mark != "running"]
-        for path in over[: max(0, len(over) - 1)]:
-            del line.iterations[path]
+def _loop_started(line: StepLine, fact: e.LoopStarted) -> None:
+    line.items[fact.path] = fact.collection
+    if fact.path:
+        return
+    line.total = fact.count
+    line.done = fact.kept.succeeded if fact.kept is not None else 0
 
 
-def _why(output: Output) -> str:
-    http = output.blocks.get("http")
-    if isinstance(http, dict) and isinstance(http.get("status"), int):
-        return str(http["status"])
-    return output.error.kind if output.status is Status.ERROR and output.error is not None else ""
+def _item(line: StepLine, path: e.Path) -> str:
+    return item_label(line.items.get(path[:-1]), path[-1])
+
+
+def _iteration_ended(line: StepLine, fact: e.IterationDone | e.IterationFailed) -> None:
+    is_failed = isinstance(fact, e.IterationFailed)
+    if len(fact.path) == 1:
+        line.done += not is_failed
+        line.failed += is_failed
+    line.items.pop(fact.path, None)
+    ended = line.running.pop(fact.path, None)
+    if ended is not None:
+        ended.mark = "failed" if is_failed else "done"
+        ended.doing = Doing(fact.output.error.message if fact.output.error is not None else "")
+        line.ended = ended
+
+
+def _note(line: StepLine, path: e.Path, doing: Doing) -> None:
+    shown = line.running.get(path)
+    if shown is not None:
+        shown.doing = doing
+    elif not path:
+        line.doing = doing

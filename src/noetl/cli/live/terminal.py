@@ -1,78 +1,158 @@
-"""The live picture on a terminal: redrawn in place, and left standing when the run is over."""
+"""The live picture as lines of text: no line wider than the terminal, together not taller, what happens in sight."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
-from noetl.cli.live.progress import RECENT_MAX, IterationLine, Progress, StepLine
-from noetl.cli.live.words import duration
+from noetl.cli.live.progress import Doing, IterationLine, Progress, StepLine
+from noetl.cli.live.words import columns, cut, duration, padded
 
 if TYPE_CHECKING:
     from noetl.cli.console import Paint
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-MARKS = {"pending": "·", "done": "✓", "failed": "✗", "skipped": "⊘", "cancelled": "⊘", "waiting": "⏸"}
-ROLES = {"done": "good", "failed": "error", "skipped": "code", "cancelled": "warning", "pending": "code"}
+MARKS = {"pending": "·", "done": "✓", "kept": "✓", "failed": "✗", "skipped": "⊘", "cancelled": "⊘"}
+ROLES = {
+    "done": "good", "kept": "code", "failed": "error", "skipped": "code", "cancelled": "warning", "pending": "code",
+}  # fmt: skip
 BAR_WIDTH = 12
+BAR_COLUMNS_MIN = 60
+"""A narrower terminal has better uses for its room."""
+
 NAME_WIDTH_MAX = 32
+ITEM_WIDTH_MAX = 24
+ITERATIONS_MAX = 3
+"""Iterations that are shown beside the counts of a loop."""
+
+SHELL_LINES = 1
+"""Where the cursor stands below the picture."""
 
 
-def picture(progress: Progress, now: float, frame: int, size: tuple[int, int], paint: Paint) -> list[str]:
-    """The lines as they are now, none wider than the terminal and together not taller."""
-    width, height = size
-    lines = [f"▶ {paint(progress.title, 'strong')}  {paint(progress.execution_id[:8], 'code')}"]
-    name_width = min(max((len(name) for name in progress.steps), default=0), NAME_WIDTH_MAX)
-    for step in progress.steps.values():
-        lines += _step_lines(step, now, frame, name_width, width, paint)
-    return _fitted(lines, height)
+class View(NamedTuple):
+    """How a picture is drawn: at what time, and for what terminal. Without `height` it has all its lines."""
+
+    now: float
+    width: int
+    paint: Paint
+    frame: int = 0
+    height: int | None = None
 
 
-def _step_lines(step: StepLine, now: float, frame: int, name_width: int, width: int, paint: Paint) -> Iterator[str]:
-    mark = SPINNER[frame % len(SPINNER)] if step.mark == "running" else MARKS[step.mark]
-    parts = [part for part in (*_facts(step, now), step.note) if part]
-    text = f"{step.name:<{name_width}}  {'   '.join(parts)}".rstrip()
-    yield f"  {paint(mark, ROLES.get(step.mark, 'hint'))} {cut(text, width - 4)}"
-    if step.error is not None and step.mark == "failed":
-        yield f"      {paint(cut(step.error.message, width - 6), 'error')}"
-    if step.total is not None and step.mark == "running":
-        shown = sorted(step.iterations.items(), key=lambda item: item[1].mark == "running")[-RECENT_MAX:]
-        for _, iteration in shown:
-            yield _iteration(iteration, now, frame, width, paint)
+class _Row(NamedTuple):
+    """A step in columns: `middle` is its loop, `took` its time, `rest` what else is to be said."""
+
+    step: StepLine
+    middle: str
+    took: str
+    rest: str
 
 
-def _facts(step: StepLine, now: float) -> Iterator[str]:
-    if step.total is not None:
-        ended = step.done + step.failed
-        yield f"loop {ended}/{step.total}"
-        if step.mark == "running" and step.total:
-            yield f"▕{'█' * (BAR_WIDTH * ended // step.total):<{BAR_WIDTH}}▏"
-        if step.failed:
-            yield f"{step.failed} failed"
+class _Line(NamedTuple):
+    text: str
+    is_active: bool = False
+
+
+def picture(progress: Progress, view: View) -> list[str]:
+    title = cut(progress.title, view.width - 13)
+    head = f"▶ {view.paint(title, 'strong')}  {view.paint(progress.execution_id[:8], 'code')}"
+    rows = [_row(step, view) for step in progress.steps.values()]
+    widths = _Widths(rows, view.width)
+    lines = [line for row in rows for line in _step_lines(row, widths, view)]
+    return [head, *_fitted(lines, view.height)]
+
+
+class _Widths:
+    """Of the columns, so that names and times stand below each other."""
+
+    def __init__(self, rows: Sequence[_Row], width: int) -> None:
+        self.name = min(max((columns(row.step.name) for row in rows), default=0), NAME_WIDTH_MAX, width // 2)
+        self.middle = max((columns(row.middle) for row in rows), default=0)
+        self.took = max((columns(row.took) for row in rows), default=0)
+
+    def laid(self, row: _Row) -> str:
+        middle = f"  {padded(row.middle, self.middle)}" if self.middle else ""
+        took = f"{row.took:>{self.took}}"
+        name = padded(cut(row.step.name, self.name), self.name)
+        return f"{name}{middle}  {took}   {row.rest}".rstrip()
+
+
+def _row(step: StepLine, view: View) -> _Row:
+    took = "" if step.started_at is None else duration((step.ended_at or view.now) - step.started_at)
+    return _Row(step, _loop(step, view.width), took, "   ".join(_rest(step, view.now)))
+
+
+def _loop(step: StepLine, width: int) -> str:
+    if step.total is None:
+        return ""
+    ended = step.done + step.failed
+    counts = f"loop {ended}/{step.total}"
+    if step.mark != "running" or not step.total or width < BAR_COLUMNS_MIN:
+        return counts
+    return f"{counts}  ▕{'█' * (BAR_WIDTH * ended // step.total):<{BAR_WIDTH}}▏"
+
+
+def _rest(step: StepLine, now: float) -> Iterator[str]:
+    if step.failed:
+        yield f"{step.failed} failed"
     if step.runs > 1:
         yield f"run {step.runs}"
-    if step.started_at is not None:
-        yield duration((step.ended_at or now) - step.started_at)
     if step.retries:
         yield f"{step.retries} {'retry' if step.retries == 1 else 'retries'}"
+    if step.mark in ("kept", "skipped", "cancelled"):
+        yield step.mark
+    if step.mark == "running":
+        yield from _doing(step.doing, now)
 
 
-def _iteration(line: IterationLine, now: float, frame: int, width: int, paint: Paint) -> str:
-    mark = SPINNER[frame % len(SPINNER)] if line.mark == "running" else MARKS[line.mark]
-    left = f" in {duration(line.due_at - now)}" if line.due_at is not None and line.due_at > now else ""
-    return f"      {paint(mark, ROLES.get(line.mark, 'hint'))} {cut(f'{line.label} {line.note}{left}', width - 8)}"
+def _doing(doing: Doing, now: float) -> Iterator[str]:
+    if doing.text:
+        yield doing.text
+    if doing.is_retrying:
+        left = f" in {duration(doing.due_at - now)}" if doing.due_at is not None and doing.due_at > now else ""
+        yield f"retrying{left}{f' ({doing.why})' if doing.why else ''}"
 
 
-def _fitted(lines: list[str], height: int) -> list[str]:
-    """A long playbook keeps its head and what happens last."""
-    room = max(3, height - 1)
-    if len(lines) <= room:
-        return lines
-    hidden = len(lines) - room + 1
-    return [lines[0], f"  … {hidden} more lines above", *lines[hidden + 1 :]]
+def _step_lines(row: _Row, widths: _Widths, view: View) -> Iterator[_Line]:
+    step = row.step
+    is_running = step.mark == "running"
+    yield _Line(f"  {_mark(step.mark, view)} {cut(widths.laid(row), view.width - 4)}", is_running)
+    if step.error is not None and step.mark == "failed":
+        yield _Line(f"      {view.paint(cut(step.error.message, view.width - 6), 'error')}", True)
+    if step.total is not None and is_running:
+        for line in _shown(step):
+            yield _Line(_iteration(line, view), True)
 
 
-def cut(text: str, width: int) -> str:
-    """On one line, and no wider."""
-    line = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
-    return line if len(line) <= width else f"{line[: max(0, width - 1)]}…"
+def _shown(step: StepLine) -> list[IterationLine]:
+    """Those that run longest, and before them the one that ended last."""
+    ended = [step.ended] if step.ended is not None else []
+    return [*ended, *islice(step.running.values(), ITERATIONS_MAX - len(ended))]
+
+
+def _iteration(line: IterationLine, view: View) -> str:
+    parts = [part for part in (cut(line.item, ITEM_WIDTH_MAX), *_doing(line.doing, view.now)) if part]
+    text = f"{line.label} {'   '.join(parts)}".rstrip()
+    return f"      {_mark(line.mark, view)} {cut(text, view.width - 8)}"
+
+
+def _mark(mark: str, view: View) -> str:
+    text = SPINNER[view.frame % len(SPINNER)] if mark == "running" else MARKS[mark]
+    return view.paint(text, ROLES.get(mark, "hint"))
+
+
+def _fitted(lines: Sequence[_Line], height: int | None) -> list[str]:
+    """Of more lines than there is room for, those around what happens."""
+    texts = [line.text for line in lines]
+    if height is None or len(lines) <= height - 1 - SHELL_LINES:
+        return texts
+    room = max(1, height - 1 - SHELL_LINES - 2)
+    last = max((at for at, line in enumerate(lines) if line.is_active), default=0)
+    first = max(0, min(last - room + 1 + room // 4, len(lines) - room))
+    below = len(lines) - first - room
+    return [
+        *([f"  … {first} more above"] if first else []),
+        *texts[first : first + room],
+        *([f"  … {below} more below"] if below else []),
+    ]

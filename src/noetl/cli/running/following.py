@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Sequence
 
 from noetl.cli.console import Console
 from noetl.cli.live.plain import PlainLines
 from noetl.cli.live.progress import Progress
-from noetl.cli.live.terminal import picture
+from noetl.cli.live.screen import Screen
+from noetl.cli.live.terminal import View, picture
 from noetl.control_plane.feed import Feed
 from noetl.engine.codec import decode
 from noetl.engine.envelope import Event
 from noetl.ports import Clock
 
 FRAME_S = 0.1
-COLUMNS_DEFAULT, LINES_DEFAULT = 80, 24
-"""For a terminal that does not know its own size."""
 
 
 class Follower:
-    def __init__(self, title: str, execution_id: str, steps: Sequence[str], console: Console, *, quiet: bool) -> None:
+    def __init__(
+        self, title: str, execution_id: str, steps: Sequence[str], console: Console, clock: Clock, *, quiet: bool
+    ) -> None:
         self._progress = Progress(title, execution_id, steps)
         self._console = console
+        self._clock = clock
         self._is_quiet = quiet
-        self._is_live = not quiet and console.err.isatty()
+        self._screen = Screen(console.err) if not quiet and console.is_live() else None
         self._lines = PlainLines()
-        self._drawn = 0
 
-    async def follow(self, feed: Feed, clock: Clock) -> Progress:
+    async def follow(self, feed: Feed) -> Progress:
         """Until the execution has ended."""
-        drawing = asyncio.ensure_future(self._draw(clock)) if self._is_live else None
-        if not self._is_live and not self._is_quiet:
+        drawing = asyncio.ensure_future(self._draw(self._screen)) if self._screen is not None else None
+        if self._screen is None and not self._is_quiet:
             self._console.say(f"▶ {self._progress.title}  {self._progress.execution_id[:8]}")
         try:
             async for data in feed.events(self._progress.execution_id):
@@ -40,33 +40,35 @@ class Follower:
         finally:
             if drawing is not None:
                 drawing.cancel()
-                self._redraw(clock.now(), 0)
+        if self._screen is not None:
+            self._screen.draw(self._picture(self._screen.size[0]))
         return self._progress
+
+    def say(self, text: str) -> None:
+        """To the person, without harm to the picture."""
+        if self._screen is None:
+            self._console.say(text)
+        else:
+            self._screen.say(text)
 
     def _see(self, data: bytes) -> None:
         event = decode(data)
         if not isinstance(event, Event):
             return
         self._progress.see(event)
-        if not self._is_live and not self._is_quiet:
+        if self._screen is None and not self._is_quiet:
             line = self._lines.of(event)
             if line is not None:
                 self._console.say(f"  {line}")
 
-    async def _draw(self, clock: Clock) -> None:
+    async def _draw(self, screen: Screen) -> None:
         frame = 0
         while True:
-            self._redraw(clock.now(), frame)
+            screen.draw(self._picture(*screen.size, frame))
             frame += 1
             await asyncio.sleep(FRAME_S)
 
-    def _redraw(self, now: float, frame: int) -> None:
-        """Over the picture that stands there, in one write so that nothing flickers."""
-        size = os.get_terminal_size(self._console.err.fileno())
-        room = (size.columns or COLUMNS_DEFAULT, size.lines or LINES_DEFAULT)
-        lines = picture(self._progress, now, frame, room, self._console.paint_talk())
-        up = f"\x1b[{self._drawn}A\r" if self._drawn else ""
-        body = "".join(f"{line}\x1b[K\n" for line in lines)
-        self._console.err.write(f"{up}{body}\x1b[J")
-        self._console.err.flush()
-        self._drawn = len(lines)
+    def _picture(self, width: int, height: int | None = None, frame: int = 0) -> list[str]:
+        """Without a height it is the last one, and has all its lines."""
+        view = View(self._clock.now(), width, self._console.paint_talk(), frame, height)
+        return picture(self._progress, view)

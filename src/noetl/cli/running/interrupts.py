@@ -7,13 +7,11 @@ import signal
 from collections.abc import Awaitable, Callable
 from types import TracebackType
 
-from noetl.cli.console import Console
-
 
 class Interrupts:
-    def __init__(self, cancel: Callable[[], Awaitable[object]], console: Console) -> None:
+    def __init__(self, cancel: Callable[[], Awaitable[object]], say: Callable[[str], None]) -> None:
         self._cancel = cancel
-        self._console = console
+        self._say = say
         self._cancelling: asyncio.Task[object] | None = None
 
     def __enter__(self) -> None:
@@ -28,7 +26,7 @@ class Interrupts:
 
     def _interrupted(self) -> None:
         if self._cancelling is None:
-            self._console.say("cancelling; Ctrl-C again leaves at once")
+            self._say("cancelling; Ctrl-C again leaves at once")
             self._cancelling = asyncio.ensure_future(self._cancel())
         else:
             self.__exit__(None, None, None)

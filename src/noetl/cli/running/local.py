@@ -128,8 +128,9 @@ async def _followed(
     environment: dict[str, str],
 ) -> int:
     program = made_ready(playbook)
-    follower = Follower(program.playbook.metadata.name, execution_id, list(program.steps), console, quiet=wanted.quiet)
+    name, steps, clock = program.playbook.metadata.name, list(program.steps), runtime.local.system
+    follower = Follower(name, execution_id, steps, console, clock, quiet=wanted.quiet)
     async with working(runtime, execution_id, environment, int(wanted.slots)):
-        with Interrupts(lambda: runtime.plane.cancel(execution_id, "cancelled by Ctrl-C"), console):
-            progress = await follower.follow(runtime.plane.feed, runtime.local.system)
+        with Interrupts(lambda: runtime.plane.cancel(execution_id, "cancelled by Ctrl-C"), follower.say):
+            progress = await follower.follow(runtime.plane.feed)
     return await report_end(runtime.local, progress, playbook.path, console, as_json=wanted.output == "json")

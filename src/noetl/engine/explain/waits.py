@@ -8,14 +8,15 @@ from typing import assert_never
 
 import msgspec
 
-from noetl.engine import events as e
 from noetl.engine.cursor import Cursor, Frame
-from noetl.engine.envelope import Event
-from noetl.engine.evolve import fold
+from noetl.engine.events import Path
 from noetl.engine.incidents import Incident
+from noetl.engine.leases import Work
 from noetl.engine.names import entity_id
 from noetl.engine.program import Program
 from noetl.engine.state import LoopRun, State, StepRun
+from noetl.engine.workerside import pipeline_of, run_id
+from noetl.engine.worklist import Row
 from noetl.playbook.model import Join
 
 WAITS_MAX = 1_000
@@ -59,15 +60,17 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 def explain_waits(
-    program: Program, execution_id: str, events: Sequence[Event], incidents: Sequence[Incident] = ()
+    program: Program, state: State, incidents: Sequence[Incident] = (), work: Mapping[Row, Work] | None = None
 ) -> tuple[Wait, ...]:
-    """Nothing where the execution has ended. What has an incident waits for an operator and nothing else."""
+    """Nothing where the execution has ended. What has an incident waits for an operator and nothing else.
+
+    `work` is the store's: its leases say which worker has what.
+    """
     helped = explain_incidents(incidents)
     if any(incident.parks for incident in incidents):
         return helped
-    state = fold(program, execution_id, (event.fact for event in events))
     stuck = {wait.id for wait in helped}
-    others = (wait for wait in _waits(program, state, _Watch(events)) if wait.id not in stuck)
+    others = (wait for wait in _Waits(program, state, work or {}).all() if wait.id not in stuck)
     return tuple(islice(chain(helped, others), WAITS_MAX))
 
 
@@ -79,74 +82,50 @@ def explain_incidents(incidents: Sequence[Incident]) -> tuple[Wait, ...]:
     )
 
 
-class _Watch:
-    """What the state does not hold: who took a run, and which task runs were started when."""
+class _Waits:
+    def __init__(self, program: Program, state: State, work: Mapping[Row, Work]) -> None:
+        self.program = program
+        self.state = state
+        self.work = work
 
-    def __init__(self, events: Sequence[Event]) -> None:
-        self.workers: dict[str, str] = {}
-        self.started: dict[str, Event] = {}
-        self.woken: set[str] = set()
-        for event in events:
-            fact = event.payload
-            if isinstance(fact, e.StepStarted):
-                self.workers[fact.step_run_id] = fact.worker
-            elif isinstance(fact, e.TaskStarted | e.TaskDone | e.TaskWaiting | e.IterationDone | e.IterationFailed):
-                self.see(entity_id(fact.step_run_id, fact.path), event, fact)
+    def all(self) -> Iterator[Wait]:
+        for run in self.state.runs.values():
+            if run.loop is not None:
+                yield from self.of_loop(run, run.loop)
+            elif run.cursor is not None:
+                yield self.of_pipeline(run, (), run.cursor)
+        yield from _at_doors(self.program, self.state)
 
-    def see(
-        self,
-        id_: str,
-        event: Event,
-        fact: e.TaskStarted | e.TaskDone | e.TaskWaiting | e.IterationDone | e.IterationFailed,
-    ) -> None:
-        """A worker speaks of a pipeline, and so has it; or its wait is over, and any worker may take it."""
-        if isinstance(fact, e.TaskWaiting):
-            self.woken.add(id_)
-            return
-        self.woken.discard(id_)
-        if isinstance(fact, e.TaskStarted):
-            self.started[id_] = event
-        else:
-            self.started.pop(id_, None)
+    def of_loop(self, run: StepRun, loop: LoopRun) -> Iterator[Wait]:
+        left = loop.count - loop.succeeded - loop.failed - len(loop.live)
+        if left and loop.failure is None:
+            yield Wait(For.ITERATIONS, entity_id(run.id, loop.path), left=left, in_flight=len(loop.live))
+        for index, iteration in loop.live.items():
+            if iteration.loop is not None:
+                yield from self.of_loop(run, iteration.loop)
+            elif iteration.cursor is not None:
+                yield self.of_pipeline(run, (*loop.path, index), iteration.cursor)
 
+    def of_pipeline(self, run: StepRun, path: Path, cursor: Cursor) -> Wait:
+        id_, frame = entity_id(run.id, path), cursor.top
+        if isinstance(frame, Frame) and frame.child is not None and frame.arrived is None:
+            return Wait(For.CHILD, id_, child=frame.child.execution_id, task_run_id=frame.wait)
+        if isinstance(frame, Frame) and frame.not_before is not None:
+            return Wait(For.TIMER, id_, until=frame.not_before)
+        worker = _holder(self.work.get((run.id, path[:-1])), path[-1] if path else 0)
+        if isinstance(frame, Frame) and frame.is_running and frame.child is None:
+            return Wait(For.TASK, id_, worker, self.task_run(run, path, frame))
+        return Wait(For.WORKER, id_, worker)
 
-def _waits(program: Program, state: State, watch: _Watch) -> Iterator[Wait]:
-    for run in state.runs.values():
-        if run.loop is not None:
-            yield from _of_loop(run, run.loop, watch)
-        elif run.cursor is not None:
-            yield _of_pipeline(run.id, run.cursor, watch, watch.workers.get(run.id))
-    yield from _at_doors(program, state)
-
-
-def _of_loop(run: StepRun, loop: LoopRun, watch: _Watch) -> Iterator[Wait]:
-    left = loop.count - loop.succeeded - loop.failed - len(loop.live)
-    if left and loop.failure is None:
-        yield Wait(For.ITERATIONS, entity_id(run.id, loop.path), left=left, in_flight=len(loop.live))
-    for index, iteration in loop.live.items():
-        if iteration.loop is not None:
-            yield from _of_loop(run, iteration.loop, watch)
-        elif iteration.cursor is not None:
-            id_ = entity_id(run.id, (*loop.path, index))
-            yield _of_pipeline(id_, iteration.cursor, watch, watch.workers.get(run.id))
+    def task_run(self, run: StepRun, path: Path, frame: Frame) -> str:
+        task = pipeline_of(self.program, frame, run.step).tasks[frame.pc].task.name
+        return run_id(frame, run.id, path, task, frame.runs[task])
 
 
-def _of_pipeline(id_: str, cursor: Cursor, watch: _Watch, worker: str | None) -> Wait:
-    frame = cursor.top
-    task = watch.started.get(id_)
-    if isinstance(frame, Frame) and frame.child is not None and frame.arrived is None:
-        return Wait(For.CHILD, id_, child=frame.child.execution_id, task_run_id=_task_run(task))
-    if isinstance(frame, Frame) and frame.not_before is not None:
-        return Wait(For.TIMER, id_, until=frame.not_before)
-    if id_ in watch.woken:
-        return Wait(For.WORKER, id_)
-    if task is not None:
-        return Wait(For.TASK, id_, worker, _task_run(task), task.timestamp)
-    return Wait(For.WORKER, id_, worker)
-
-
-def _task_run(task: Event | None) -> str | None:
-    return task.task_run_id if task is not None else None
+def _holder(work: Work | None, index: int) -> str | None:
+    leases = work.leases if work is not None else ()
+    held = (each.worker for each in leases if index in each.running or each.next <= index < each.stop)
+    return next(held, None)
 
 
 def _at_doors(program: Program, state: State) -> Iterator[Wait]:

@@ -1,0 +1,25 @@
+"""The execution that a person names, in the project's store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from noetl.cli.embedded import Local, opened
+from noetl.cli.finding import find_execution
+from noetl.cli.project import home_of
+from noetl.cli.reading import required
+from noetl.ports import Summary
+
+
+class Found(NamedTuple):
+    local: Local
+    summary: Summary
+
+
+@asynccontextmanager
+async def found(given: str, folder: Path, environment: Mapping[str, str]) -> AsyncIterator[Found]:
+    async with opened(required(home_of(folder, environment)), folder) as local:
+        yield Found(local, await find_execution(local.store, given))
