@@ -249,11 +249,18 @@ class Incidents(Protocol):
         """Those of one execution, or of all, the oldest first."""
 
 
+class Held(msgspec.Struct, frozen=True):
+    """The objects that are needed, and when that was so."""
+
+    at: float
+    names: Collection[str]
+
+
 class Holds(Protocol):
     """Which stored objects the log refers to, and whose turn it is to look for the others."""
 
-    async def held(self, prefix: str) -> Collection[str]:
-        """Of the objects whose sha256 begins so, those that some event refers to.
+    async def held(self, prefix: str) -> Held:
+        """Of the objects whose sha256 begins so, those that some event refers to. Time is the store's.
 
         Where all that refers to one does so for a time, it is held until that is over and the executions have ended.
         """

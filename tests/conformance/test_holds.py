@@ -15,34 +15,35 @@ async def test_what_events_refer_to_is_held_and_found_by_the_beginning_of_its_na
     async with home.store() as store:
         await append(store, holds=[Hold(A), Hold(B)])
         await append(store, name="e2", holds=[Hold(B), Hold(C)])
-        assert set(await store.held("")) == {A, B, C}
-        assert set(await store.held("a")) == {A, B}
-        assert set(await store.held("ab")) == {B}
-        assert set(await store.held(C)) == {C}
-        assert set(await store.held("0")) == set()
+        assert set((await store.held("")).names) == {A, B, C}
+        assert set((await store.held("a")).names) == {A, B}
+        assert set((await store.held("ab")).names) == {B}
+        assert set((await store.held(C)).names) == {C}
+        assert set((await store.held("0")).names) == set()
+        assert (await store.held("0")).at == START_S
 
 
 async def test_it_is_held_when_the_store_is_opened_again(home: Home) -> None:
     async with home.store() as store:
         await append(store, holds=[Hold(A)])
     async with home.store() as store:
-        assert set(await store.held("")) == {A}
+        assert set((await store.held("")).names) == {A}
 
 
 async def test_who_loses_holds_nothing(home: Home) -> None:
     async with home.store() as store:
         (answer,) = await store.commit([Append("e1", 7, [b"event"], holds=[Hold(A)])])
         assert isinstance(answer, Conflict)
-        assert set(await store.held("")) == set()
+        assert set((await store.held("")).names) == set()
 
 
 async def test_what_is_held_for_a_time_is_let_go_when_it_is_over(home: Home) -> None:
     async with home.store() as store:
         await append(store, summary=summary("e1", "completed"), holds=[Hold(A, START_S + 10), Hold(B)])
         home.clock.pass_s(9)
-        assert set(await store.held("")) == {A, B}
+        assert set((await store.held("")).names) == {A, B}
         home.clock.pass_s(1)
-        assert set(await store.held("")) == {B}
+        assert set((await store.held("")).names) == {B}
 
 
 async def test_the_later_time_counts_and_none_is_the_latest(home: Home) -> None:
@@ -50,9 +51,9 @@ async def test_the_later_time_counts_and_none_is_the_latest(home: Home) -> None:
         await append(store, holds=[Hold(A, START_S + 10), Hold(B, START_S + 10), Hold(C)])
         await append(store, holds=[Hold(A, START_S + 20), Hold(A, START_S + 5), Hold(B), Hold(C, START_S + 5)])
         home.clock.pass_s(15)
-        assert set(await store.held("")) == {A, B, C}
+        assert set((await store.held("")).names) == {A, B, C}
         home.clock.pass_s(15)
-        assert set(await store.held("")) == {B, C}
+        assert set((await store.held("")).names) == {B, C}
 
 
 async def test_of_several_executions_the_one_that_needs_it_longest_counts(home: Home) -> None:
@@ -60,16 +61,16 @@ async def test_of_several_executions_the_one_that_needs_it_longest_counts(home: 
         await append(store, holds=[Hold(A, START_S + 10), Hold(B, START_S + 10)])
         await append(store, name="e2", holds=[Hold(A), Hold(B, START_S + 5)])
         home.clock.pass_s(15)
-        assert set(await store.held("")) == {A}
+        assert set((await store.held("")).names) == {A}
 
 
 async def test_an_execution_that_goes_on_holds_all_it_refers_to(home: Home) -> None:
     async with home.store() as store:
         await append(store, summary=summary("e1"), holds=[Hold(A, START_S + 10)])
         home.clock.pass_s(1_000)
-        assert set(await store.held("")) == {A}
+        assert set((await store.held("")).names) == {A}
         await append(store, summary=summary("e1", "failed"))
-        assert set(await store.held("")) == set()
+        assert set((await store.held("")).names) == set()
 
 
 async def test_a_round_hands_out_each_part_once_and_the_next_begins_when_it_is_time(home: Home) -> None:
@@ -98,4 +99,4 @@ async def test_any_number_is_held_at_once(home: Home, count: int) -> None:
     names = [f"{number:064x}" for number in range(count)]
     async with home.store() as store:
         await append(store, holds=[Hold(name) for name in names])
-        assert sorted(await store.held("")) == names
+        assert sorted((await store.held("")).names) == names

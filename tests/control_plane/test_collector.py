@@ -1,7 +1,7 @@
 """What stored objects take up is freed when nobody needs them, and never before."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
 
 import msgspec
@@ -13,7 +13,7 @@ from noetl.control_plane.limits import Limits
 from noetl.engine.holds import Hold
 from noetl.engine.output import Output
 from noetl.engine.size import Blob
-from noetl.ports import Append, Appended, Collected, Console, ToolCall, Unavailable
+from noetl.ports import Append, Appended, Collected, Console, Held, ToolCall, Unavailable
 from noetl.storage.memory import MemoryResults, MemoryStore
 from tests.conformance.given import summary
 from tests.conformance.homes import HandClock
@@ -98,7 +98,7 @@ async def test_a_run_that_is_soon_over_never_looks(rig: Rig) -> None:
 class _Troubled(MemoryStore):
     troubles = 3
 
-    async def held(self, prefix: str) -> Collection[str]:
+    async def held(self, prefix: str) -> Held:
         if self.troubles:
             self.troubles -= 1
             raise Unavailable("the store did not answer")
@@ -153,7 +153,7 @@ class _World:
         self.clock = HandClock()
         self.store = _Interrupted(self.clock)
         self.results = MemoryResults(self.clock)
-        self.collector = Collector(self.store, self.results, self.clock, LIMITS)
+        self.collector = Collector(self.store, self.results, LIMITS)
         self.put_at: dict[int, float] = {}
         self.until: dict[int, float] = {}
         self.live: set[int] = set()
@@ -198,7 +198,7 @@ class _World:
 class _Interrupted(MemoryStore):
     meanwhile: Callable[[], Awaitable[None]] | None = None
 
-    async def held(self, prefix: str) -> Collection[str]:
+    async def held(self, prefix: str) -> Held:
         found = await super().held(prefix)
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:

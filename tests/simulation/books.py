@@ -5,7 +5,7 @@ Whatever no run may show is noted at the commit that shows it.
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 
@@ -15,7 +15,7 @@ from noetl.engine.effects import CancelChild, StartChild
 from noetl.engine.evolve import evolve
 from noetl.engine.incidents import Rows, stranded
 from noetl.engine.program import Program
-from noetl.engine.reference import has_mark
+from noetl.engine.reference import Reference, has_mark
 from noetl.engine.size import stored_in
 from noetl.engine.snapshot import decode_snapshot
 from noetl.engine.state import State, empty
@@ -80,16 +80,24 @@ class Books:
         self._children: dict[tuple[str, str, e.Path, str], str] = {}
         self._dismissed: set[str] = set()
         self._blobs_read = 0
+        self._referred: dict[str, dict[str, float]] = {}
         self.leases = LeaseBook(note)
         self.books: dict[str, Book] = {}
         self.families: Counter[str] = Counter()
+
+    def lose(self, removed: Collection[str], now: float) -> None:
+        """Objects were removed; `now` is the store's time. Whoever still goes on may need all that it has named."""
+        for sha256 in removed:
+            for name, until in self._referred.get(sha256, {}).items():
+                if until > now or not self._is_ended(name):
+                    self._note(f"{sha256[:8]}… was removed, and {name} refers to it")
 
     def commit(self, append: Append, answer: Appended, rows: Rows, now: float) -> None:
         """An append that was made; `now` is the store's time."""
         self.leases.commit(append, now)
         self.leases.grant(answer.granted)
         if append.events:
-            self._append(append)
+            self._append(append, now)
         book = self.books.get(append.execution_id)
         if book is None:
             return
@@ -161,10 +169,10 @@ class Books:
         book = self.books.get(name)
         return book is not None and book.state.has_ended
 
-    def _append(self, append: Append) -> None:
+    def _append(self, append: Append, now: float) -> None:
         name = append.execution_id
         blobs = self._blobs_read
-        facts = [self._fact(name, append.head + number, data) for number, data in enumerate(append.events, 1)]
+        facts = [self._fact(name, append.head + number, data, now) for number, data in enumerate(append.events, 1)]
         book = self.books.get(name)
         if book is None:
             first = facts[0]
@@ -177,17 +185,27 @@ class Books:
         except (AssertionError, KeyError, ValueError) as broken:
             self._note(f"{name}: {broken!r}")
 
-    def _fact(self, name: str, seq: int, data: bytes) -> e.Fact:
+    def _fact(self, name: str, seq: int, data: bytes, now: float) -> e.Fact:
         event = decode(data)
         assert not isinstance(event, UnknownEvent)
         if isinstance(event, StoredEvent):
+            self._refer(name, event.reference, now)
             event = unseal(event, self._blob(str(event.reference.locator["sha256"]), name, seq))
         if (event.execution_id, event.seq) != (name, seq):
             self._note(f"event {event.execution_id}:{event.seq} stands at {name}:{seq}")
         if has_mark(data):
             for reference in stored_in(event.fact):
                 self._blob(str(reference.locator["sha256"]), name, seq)
+            for reference in references_in(event.fact):
+                self._refer(name, reference, now)
         return event.fact
+
+    def _refer(self, name: str, reference: Reference, now: float) -> None:
+        sha256, ttl = reference.locator.get("sha256"), reference.meta.ttl
+        if isinstance(sha256, str):
+            known = self._referred.setdefault(sha256, {})
+            until = now + float(ttl.removesuffix("s")) if ttl is not None else float("inf")
+            known[name] = max(until, known.get(name, 0.0))
 
     def _blob(self, sha256: str, name: str, seq: int) -> bytes:
         self._blobs_read += 1
@@ -195,6 +213,18 @@ class Books:
         if found is None:
             self._note(f"event {seq} of {name} speaks of data that is not stored")
         return found or b""
+
+
+def references_in(value: object) -> Iterator[Reference]:
+    """Every one, whoever holds it."""
+    if isinstance(value, Reference):
+        yield value
+    elif isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from references_in(item)
+    elif isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            yield from references_in(getattr(value, name))
 
 
 def family(execution_id: str) -> str:

@@ -7,7 +7,7 @@ import msgspec
 
 from tests.simulation import plants
 from tests.simulation.faults import Rates
-from tests.simulation.plays import written
+from tests.simulation.plays import bulky, written
 from tests.simulation.settings import TIGHT_SERVER, Setting, setting
 from tests.simulation.world import World
 
@@ -128,6 +128,20 @@ BUGS = (
         "a task starts before the last one's end is durable",
         20,
         plants.task_before_acknowledgement,
+    ),
+    Bug(
+        "ended_hold_nothing",
+        "what executions refer to that have ended is removed",
+        20,
+        plants.ended_hold_nothing,
+        {"play": bulky(written("many iterations of several tasks"))},
+    ),
+    Bug(
+        "grace_forgotten",
+        "what is stored is removed before an event can refer to it",
+        60,
+        plants.grace_forgotten,
+        {"play": bulky(written("many iterations of several tasks")), "rates": Rates(slow=0.15, lost=0.15)},
     ),
     Bug("reported_before_stored", "a report speaks of data that is not stored yet", 60, plants.reported_before_stored),
     Bug(

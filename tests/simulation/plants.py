@@ -1,7 +1,7 @@
 """The swaps behind the planted bugs: each puts something small and wrong in the place of something right."""
 
 import asyncio
-from collections.abc import Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -9,6 +9,7 @@ import msgspec
 
 from noetl.control_plane import drafting, loading, messages, plane, transact
 from noetl.control_plane.answering import Answering
+from noetl.control_plane.collector import Collector
 from noetl.control_plane.letters import Taken
 from noetl.control_plane.mailboxes import Mailboxes
 from noetl.control_plane.transact import Executions
@@ -28,6 +29,7 @@ from noetl.engine.worklist import Progress, Row
 from noetl.ports import Append, Busy, Claim, Conflict, Granted, Loop
 from noetl.storage.memory import store
 from noetl.storage.memory.agenda import Agenda
+from noetl.storage.memory.holdings import Holdings
 from noetl.storage.memory.store import MemoryStore
 from tests.simulation.faults import Rates
 
@@ -302,6 +304,26 @@ def task_before_acknowledgement() -> AbstractContextManager[None]:
 
 def reported_before_stored() -> AbstractContextManager[None]:
     return swapped((Runner, "_keep", _at_once))
+
+
+# ------------------------------------------------------------------------------ stored objects
+
+
+def ended_hold_nothing() -> AbstractContextManager[None]:
+    def careless(self: Holdings, prefix: str, now: float, is_live: Callable[[str], bool]) -> Collection[str]:  # noqa: ARG001
+        return [sha256 for sha256, known in self._until.items() if any(map(is_live, known))]
+
+    return swapped((Holdings, "held", careless))
+
+
+def grace_forgotten() -> AbstractContextManager[None]:
+    collect = Collector._collect
+
+    async def hasty(self: Collector, prefix: str) -> object:
+        self._limits = msgspec.structs.replace(self._limits, collect_grace_s=0.0)
+        return await collect(self, prefix)
+
+    return swapped((Collector, "_collect", hasty))
 
 
 # ------------------------------------------------------------------------------ decisions

@@ -201,14 +201,14 @@ def play(seed: int) -> Play:
         found = written(chance.choice(sorted(WRITTEN)), number)
     else:
         found = _random_play(number)
-    return _bulky(found) if is_bulky else found
+    return bulky(found) if is_bulky else found
 
 
 def written(name: str, number: int = 1) -> Play:
     return Play(name, compiled(HEAD + WRITTEN[name]), (compiled(CHILD),), number)
 
 
-def _bulky(found: Play) -> Play:
+def bulky(found: Play) -> Play:
     callees = tuple(map(_storing, found.callees))
     return msgspec.structs.replace(found, playbook=_storing(found.playbook), callees=callees, is_bulky=True)
 

@@ -13,7 +13,24 @@ FAULTS_S = 90.0
 """Faults happen until then."""
 
 CALM_SHARE = 0.12
-SERVER = ServerLimits(poll_s=4.0, sweep_s=3.0, inspect_s=20.0, snapshot_every=25, letters_max=20, warm_max=3)
+GRACE_S = 120.0
+"""Stored objects that no event refers to are left alone so long: faults are over by then, and all is committed."""
+
+GRACE_LONG_S = 20_000.0
+COLLECT_S = 12.0
+SERVER = ServerLimits(
+    poll_s=4.0,
+    sweep_s=3.0,
+    inspect_s=20.0,
+    snapshot_every=25,
+    letters_max=20,
+    warm_max=3,
+    collect_grace_s=GRACE_S,
+    collect_every_s=COLLECT_S,
+    collect_look_s=COLLECT_S,
+    collect_after_s=1.0,
+    collect_digits=0,
+)
 WORKER = WorkerLimits(slots=4, prefetch=2, lease_s=12.0, renew_s=3.0, margin_s=2.0, poll_s=8.0, patience_s=2.0)
 TIGHT_SERVER = msgspec.structs.replace(SERVER, waiting_max=2, letters_max=2, group_max=2, warm_max=1, read_max=2)
 TIGHT_WORKER = msgspec.structs.replace(WORKER, slots=1, prefetch=1, untold_max=4, report_max=3)
@@ -46,6 +63,12 @@ class Setting(msgspec.Struct, frozen=True):
 
     linger_s: float = 0.0
     """How long everyone goes on after the last execution has ended."""
+
+    @property
+    def limits(self) -> ServerLimits:
+        """Those of servers. Where the clock that says how old objects are jumps, only a long grace period is one."""
+        is_long = self.store_jumps and self.rates.jumps > 0
+        return msgspec.structs.replace(self.server, collect_grace_s=GRACE_LONG_S) if is_long else self.server
 
     @property
     def is_calm(self) -> bool:

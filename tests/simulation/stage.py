@@ -1,6 +1,6 @@
 """What stands on the stage besides servers and workers: a judged store, playbooks and credentials."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 
 from noetl.engine.effects import pool_of
@@ -8,7 +8,7 @@ from noetl.engine.incidents import Incident
 from noetl.engine.leases import is_open
 from noetl.engine.program import Program
 from noetl.playbook.model import KeychainEntry, Playbook, encode
-from noetl.ports import Append, Appended, Ask, Conflict, Expired, Fenced, Granted, Registered
+from noetl.ports import Append, Appended, Ask, Collected, Conflict, Expired, Fenced, Granted, Registered
 from noetl.storage.memory import MemoryResults, MemoryStore
 from tests.simulation.books import Books
 from tests.simulation.clocks import SimulatedClock
@@ -87,10 +87,24 @@ class JudgedStore(MemoryStore):
 
 
 class KeptResults(MemoryResults):
-    """Results that the judge can read without asking."""
+    """Results that the judge can read without asking, and who hears of all that is removed."""
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        super().__init__(clock)
+        self.on_removal: Callable[[Collection[str]], None] = lambda _: None
 
     def read(self, sha256: str) -> bytes | None:
         return self._blobs.get(sha256)
+
+    async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
+        before = list(self._blobs)
+        collected = await super().collect(prefix, held, put_before)
+        self.on_removal([name for name in before if name not in self._blobs])
+        return collected
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._blobs
 
 
 class Playbooks:

@@ -20,7 +20,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.ledger import Ledger, SimulatedTool
 from tests.simulation.loop import Idle, SimulatedLoop, TooLong
 from tests.simulation.network import Network
-from tests.simulation.settings import FAULTS_S, Root, Setting
+from tests.simulation.settings import COLLECT_S, FAULTS_S, Root, Setting
 from tests.simulation.stage import Credentials, JudgedStore, KeptResults, Playbooks
 from tests.simulation.verdict import unexpected
 from tests.simulation.wire import catalog_at, control_plane_at, credentials_at, results_at, store_at
@@ -57,12 +57,13 @@ class World:
         self.faults = Faults(self.loop, given.rates, until_s=FAULTS_S)
         self.network = Network(self.loop, self.faults)
         self.playbooks = Playbooks(given.play)
-        self.results = KeptResults()
         self.servers = [f"server-{number}" for number in range(1, given.servers + 1)]
         self.workers = [f"worker-{number}" for number in range(1, given.workers + 1)]
         self._clocks = {name: self._clock(name) for name in ("store", *self.servers, *self.workers)}
         programs = self.playbooks.programs
+        self.results = KeptResults(self._clocks["store"])
         self.books = Books(programs.__getitem__, self.results.read, self.loop.fail, self.loop.time)
+        self.results.on_removal = lambda removed: self.books.lose(removed, self._clocks["store"].now())
         self.store = JudgedStore(self._clocks["store"], self.books, self.loop.fail)
         self.ledger = Ledger(given, list(programs.values()), self.books, self.loop, self._kill)
         self._alive: dict[str, Plane | Worker] = {}
@@ -134,7 +135,7 @@ class World:
             results_at(network, "store", timeout_s=TIMEOUT_S),
             credentials_at(network, "store", timeout_s=TIMEOUT_S),
             self._system(name),
-            self.given.server,
+            self.given.limits,
         )
         watch(name, plane, self.books)
         self._teach(plane)
@@ -240,8 +241,12 @@ class World:
         await self._settle()
 
     async def _settle(self) -> None:
-        """What still runs is stopped in time, and nothing wakes up again."""
-        ends_at = self.loop.time() + self.given.linger_s
+        """What still runs is stopped in time, and nothing wakes up again. What is stored grows old, and is needed."""
+        linger_s = self.given.linger_s
+        if not self.results.is_empty:
+            self.loop.skip(self.given.limits.collect_grace_s)
+            linger_s = max(linger_s, 2 * COLLECT_S)
+        ends_at = self.loop.time() + linger_s
         while self.loop.time() < ends_at or (not self.ledger.is_quiet and not self.loop.has_failed):
             await asyncio.sleep(TICK_S)
             self.ledger.check_stopped(STOPPED_S)

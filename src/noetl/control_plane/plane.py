@@ -73,7 +73,7 @@ class Plane:
         self._messages = Messages(store, catalog, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
-        self._collector = Collector(store, results, system, limits)
+        self._collector = Collector(store, results, limits)
         self.feed = Feed(store, self._signals, limits)
         self._loops: list[asyncio.Task[None]] = []
 

@@ -4,7 +4,7 @@ What a database would not have flushed yet can be lost: `crash` takes back what 
 """
 
 import heapq
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -24,6 +24,7 @@ from noetl.ports import (
     Expired,
     Fenced,
     Granted,
+    Held,
     LogChunk,
     Message,
     Revoked,
@@ -157,8 +158,9 @@ class MemoryStore:
 
     # ------------------------------------------------------------------------------ stored objects
 
-    async def held(self, prefix: str) -> Collection[str]:
-        return self._holdings.held(prefix, self._clock.now(), self._live.__contains__)
+    async def held(self, prefix: str) -> Held:
+        now = self._clock.now()
+        return Held(now, self._holdings.held(prefix, now, self._live.__contains__))
 
     async def next_part(self, parts: int, every_s: float) -> int | None:
         return self._holdings.next_part(parts, every_s, self._clock.now())

@@ -1,6 +1,6 @@
 """The log, the work, the incidents and what tools printed, in one SQLite file."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from noetl.engine.incidents import Incident, Rows
@@ -13,6 +13,7 @@ from noetl.ports import (
     Expired,
     Fenced,
     Granted,
+    Held,
     LogChunk,
     Message,
     Summary,
@@ -68,7 +69,7 @@ class SqliteStore:
 
     # ------------------------------------------------------------------------------ stored objects
 
-    async def held(self, prefix: str) -> Collection[str]:
+    async def held(self, prefix: str) -> Held:
         return await self._database.read(partial(holds.held, prefix=prefix, clock=self._clock))
 
     async def next_part(self, parts: int, every_s: float) -> int | None:
