@@ -4,7 +4,7 @@ import asyncio
 
 from noetl.ports import Registered
 from noetl.storage.memory import MemoryCatalog
-from noetl.supply.programs import PROGRAMS_MAX, Programs, made_ready
+from noetl.supply.programs import PROGRAMS_MAX, Programs, Ready, made_ready
 from tests.runtime import chain, registered
 
 
@@ -18,6 +18,18 @@ def test_a_program_is_made_once_and_knows_where_its_parts_stand() -> None:
         assert first is await programs.get(playbook.digest)
         assert first.places.file == "playbook.yaml"
         assert await programs.get("unknown") is None
+
+    asyncio.run(test())
+
+
+def test_who_shares_what_is_ready_does_not_ask_again() -> None:
+    async def test() -> None:
+        catalog, empty, playbook = MemoryCatalog(), MemoryCatalog(), registered(chain("a"))
+        await catalog.register(playbook)
+        ready = Ready()
+        made = await Programs(catalog.by_digest, ready).get(playbook.digest)
+        assert made is not None
+        assert await Programs(empty.by_digest, ready).get(playbook.digest) is made
 
     asyncio.run(test())
 

@@ -21,6 +21,7 @@ from noetl.storage.errors import StorageError
 from noetl.storage.keychain import LocalKeychain
 from noetl.storage.results import FileResults
 from noetl.storage.sqlite import Database, SqliteCatalog, SqliteStore
+from noetl.supply.programs import Ready
 from noetl.system import RealSystem
 from noetl.tools import make_tools
 
@@ -45,6 +46,7 @@ class Runtime(NamedTuple):
 
     local: Local
     plane: Plane
+    ready: Ready
 
 
 @asynccontextmanager
@@ -68,11 +70,11 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
 @asynccontextmanager
 async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Runtime]:
     keychain = LocalKeychain(environment, local.catalog.folder)
-    kinds_of = local.compiler.installed.kinds_of
-    plane = Plane(local.store, local.catalog, local.results, keychain, local.system, kinds_of=kinds_of)
+    ready = Ready(local.compiler.installed.kinds_of)
+    plane = Plane(local.store, local.catalog, local.results, keychain, local.system, ready=ready)
     plane.start()
     try:
-        yield Runtime(local, plane)
+        yield Runtime(local, plane, ready)
     finally:
         await plane.stop()
 
@@ -83,7 +85,7 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
     local = runtime.local
     tools = make_tools(local.results, local.store, environment)
     keychain = LocalKeychain(environment, local.catalog.folder)
-    equipment = Equipment(tools, local.results, keychain, local.system, local.compiler.installed.kinds_of)
+    equipment = Equipment(tools, local.results, keychain, local.system, runtime.ready)
     worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
     worker.start()
     try:

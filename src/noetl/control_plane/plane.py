@@ -41,7 +41,7 @@ from noetl.ports import (
     Unavailable,
 )
 from noetl.supply.lasting import lasting
-from noetl.supply.programs import KindsOf, Programs, built_in
+from noetl.supply.programs import Programs, Ready
 
 ROWS_MAX = 20
 """Rows of work that one poll may be granted leases on."""
@@ -58,7 +58,7 @@ class Plane:
         credentials: Credentials,
         system: System,
         limits: Limits | None = None,
-        kinds_of: KindsOf = built_in,
+        ready: Ready | None = None,
     ) -> None:
         limits = limits or Limits()
         self._store = store
@@ -68,7 +68,7 @@ class Plane:
         self._chance: Chance = system
         self._limits = limits
         self._signals = Signals()
-        self._programs = Programs(catalog.by_digest, kinds_of)
+        self._programs = Programs(catalog.by_digest, ready)
         self._executions = Executions(store, self._programs, results, system, self._signals, limits)
         self._messages = Messages(store, catalog, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from noetl.ports import Credentials, ResultStore, System, Tool
-from noetl.supply.programs import KindsOf, built_in
+from noetl.supply.programs import Ready
 
 
 class Equipment(NamedTuple):
-    """`tools` are by kind, and `kinds_of` says which kinds a playbook may name."""
+    """`tools` are by kind. `ready` are programs that others of this process may have made ready."""
 
     tools: Mapping[str, Tool]
     results: ResultStore
     credentials: Credentials
     system: System
-    kinds_of: KindsOf = built_in
+    ready: Ready | None = None

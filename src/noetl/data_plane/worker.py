@@ -38,7 +38,7 @@ class Worker:
         self._limits = limits or Limits()
         self._pools = pools
         self._within = within
-        self._programs = Programs(control.playbook, equipment.kinds_of)
+        self._programs = Programs(control.playbook, equipment.ready)
         self._shelf = Shelf(equipment.results, self._limits.shelf_bytes_max)
         self._holdings: dict[int, Holding] = {}
         self._changed = asyncio.Event()

@@ -24,21 +24,37 @@ def built_in(_playbook: Playbook) -> Iterable[Kind]:
     return KINDS
 
 
-class Programs:
-    def __init__(self, find: Callable[[str], Awaitable[Registered | None]], kinds_of: KindsOf = built_in) -> None:
-        self._find = find
+class Ready:
+    """Programs that this process has made ready; a server and a worker in it may share them."""
+
+    def __init__(self, kinds_of: KindsOf = built_in) -> None:
         self._kinds_of = kinds_of
         self._known: dict[str, Program] = {}
 
-    async def get(self, digest: str) -> Program | None:
+    def find(self, digest: str) -> Program | None:
+        """One that is known; it counts as used."""
         found = self._known.pop(digest, None)
-        if found is None:
-            registered = await self._find(digest)
-            found = made_ready(registered, self._kinds_of) if registered is not None else None
         if found is not None:
             self._known[digest] = found
-            if len(self._known) > PROGRAMS_MAX:
-                del self._known[next(iter(self._known))]
+        return found
+
+    def make(self, digest: str, registered: Registered) -> Program:
+        found = self._known[digest] = made_ready(registered, self._kinds_of)
+        if len(self._known) > PROGRAMS_MAX:
+            del self._known[next(iter(self._known))]
+        return found
+
+
+class Programs:
+    def __init__(self, find: Callable[[str], Awaitable[Registered | None]], ready: Ready | None = None) -> None:
+        self._find = find
+        self._ready = ready or Ready()
+
+    async def get(self, digest: str) -> Program | None:
+        found = self._ready.find(digest)
+        if found is None:
+            registered = await self._find(digest)
+            found = self._ready.make(digest, registered) if registered is not None else None
         return found
 
 
