@@ -33,6 +33,8 @@ RUNS: list[tuple[str, object]] = [
     ("hello.yaml", "Hello, world!"),
     ("hello.yaml --set name=Ann", "Hello, Ann!"),
     ("python_transform.yaml", "Oslo"),
+    ("large_result.yaml", "3000 readings up to 2999, summarised"),
+    ("large_result.yaml --set count=5", "5 readings, kept as they are"),
     ("shell_script.yaml", "nothing to do"),
     ("nested_loops.yaml", LABELS),
     ("http_retry.yaml", "1 EUR is 1.0832 USD"),

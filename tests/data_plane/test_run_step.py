@@ -343,3 +343,73 @@ async def test_an_execution_whose_secrets_are_not_there_does_not_begin(rig: Rig)
     name = await rig.begin(plane, pipeline(python("a"), more=KEYCHAIN))
     assert await rig.end(name) == "failed"
     assert rig.bench.runs == []
+
+
+# ------------------------------------------------------------------------------ what is selected
+
+
+def selecting(name: str, select: str, **fields: str) -> str:
+    return python(name, spec=f"{{ result: {{ select: {{ {select} }} }} }}", **fields)
+
+
+@played
+async def test_what_is_selected_may_read_the_workload_and_outputs_that_nothing_else_reads(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    large = Output(data={"rows": ["x" * 1_000] * 300})
+
+    async def answers(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        return large
+
+    rig.bench.does = {"a": answers, "b": answers}
+    text = f"""{head("line")}workload: {{ factor: 2, other: 3 }}
+executor: {{ spec: {{ result: {{ select: {{ both: "{{{{ output.data.rows | length * workload.factor }}}}" }} }} }} }}
+workflow:
+  - step: first
+    tool: {python("a")}
+    next: {{ arcs: [ {{ step: second, when: "{{{{ output.data.both == 600 }}}}" }} ] }}
+  - step: second
+    spec: {{ result: {{ select: {{ sum: "{{{{ first.data.both + (first.data.rows | length) }}}}" }} }} }}
+    tool: {python("b", set='{ ctx.sum: "{{ output.data.sum }}" }')}
+    next: {{ arcs: [ {{ step: third, when: "{{{{ output.data.sum == 900 and ctx.sum == 900 }}}}" }} ] }}
+  - step: third
+    tool: {{ kind: noop }}
+"""
+    name = await rig.begin(plane, text)
+    assert await rig.end(name) == "completed"
+    assert [fact.output.selected for fact in await done(rig, name)] == [{"both": 600}, {"both": 600, "sum": 900}, {}]
+    assert max(map(len, await rig.store.read(name, 0, 100))) < 5_000
+
+
+@played
+async def test_what_is_selected_is_known_to_a_worker_that_goes_on(rig: Rig) -> None:
+    plane = rig.serve()
+    first = rig.work(plane)
+
+    async def large(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        return Output(data=["x" * 1_000] * 300)
+
+    async def forever(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        await asyncio.Event().wait()
+        return Output()
+
+    rig.bench.does = {"a": large, "b": forever}
+    given = '{ named: "{{ a.data.n }}", prev: "{{ _prev.n }}", size: "{{ _prev | length }}" }'
+    name = await rig.begin(plane, pipeline(selecting("a", 'n: "{{ output.data | length }}"'), python("b", input=given)))
+    await rig.until(lambda: rig.bench.running == ["b"])
+    await first.stop(0.0)
+    del rig.bench.does["b"]
+    rig.work(plane, "w2")
+    assert await rig.end(name) == "completed"
+    assert [call.input for call in rig.bench.runs[1:]] == [{"named": 300, "prev": 300, "size": 300}] * 2
+
+
+@played
+async def test_a_selection_that_fails_is_an_error_of_the_task(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    name = await rig.begin(plane, pipeline(selecting("a", 'n: "{{ output.data.rows | length }}"')))
+    assert await rig.end(name) == "failed"
+    [fact] = await done(rig, name)
+    assert fact.output.error is not None
+    assert fact.output.error.kind == "template"

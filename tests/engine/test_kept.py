@@ -37,7 +37,11 @@ INSIDE = {(BLOCK, "c"), (BLOCK, "again"), (BLOCK, "deeper"), ("workbook/deep", "
 
 
 def kept(before: str = "", **reads: str) -> Kept:
-    text = TEXT.replace(", BEFORE", before)
+    return _kept(TEXT, before, **reads)
+
+
+def _kept(text: str, before: str = "", **reads: str) -> Kept:
+    text = text.replace(", BEFORE", before)
     for place in "ARBSWIC":
         text = text.replace(f"{{{{ {place} }}}}", f"{{{{ {reads.get(place, 'ctx.x')} }}}}")
     playbook = compile_playbook(text, "playbook.yaml").playbook
@@ -97,6 +101,28 @@ def test_what_all_tasks_inherit_is_read_by_each_pipeline() -> None:
     playbook = compile_playbook(f"{HEAD}{spec}workflow:\n{steps}", "a.yaml").playbook
     assert playbook is not None
     assert names_read(playbook.workflow[1], playbook) == {"login"}
+
+
+SELECTS = "{ result: { select: { kind: '{{ NAME.ref.type }}' } } }"
+TWO_TASK = (TWO, "two_task")
+
+
+@pytest.mark.parametrize(
+    ("before", "spec", "tasks"),
+    [
+        ("workflow:\n", "executor: { spec: SPEC }\nworkflow:\n", {(ONE, "a"), (ONE, "b"), *INSIDE, TWO_TASK}),
+        ("  - step: one\n", "  - step: one\n    spec: SPEC\n", {(ONE, "a"), (ONE, "b"), *INSIDE}),
+        ("- step: two\n", "- step: two\n    loop: { in: [1], iterator: n, spec: SPEC }\n", {TWO_TASK}),
+    ],
+)
+def test_what_tasks_inherit_may_read_the_reference_of_each(before: str, spec: str, tasks: set[tuple[str, str]]) -> None:
+    text = TEXT.replace(before, spec.replace("SPEC", SELECTS.replace("NAME", "output")), 1)
+    assert _kept(text) == Kept(frozenset(tasks), frozenset())
+
+
+def test_what_all_tasks_inherit_may_read_the_reference_of_a_step() -> None:
+    text = TEXT.replace("workflow:", f"executor: {{ spec: {SELECTS.replace('NAME', 'two')} }}\nworkflow:")
+    assert _kept(text) == Kept(frozenset({TWO_TASK}), frozenset({"two"}))
 
 
 def _workload_read(step: str, loop: str = "") -> frozenset[str] | None:

@@ -40,7 +40,7 @@ workflow:
         - step: never
           when: "{{{{ output.data.count != ctx.rule or get.data.id != 7 }}}}"
         - step: use
-          when: "{{{{ output.data.id == 7 }}}}"
+          when: "{{{{ output.data.id == 7 and output.status == 'ok' and get.ref is not undefined }}}}"
           set: {{ ctx.arc: "{{{{ output.data.count }}}}" }}
   - step: never
     tool: {{ kind: noop }}

@@ -76,3 +76,8 @@ def test_a_missing_member_is_told_of_the_data() -> None:
     assert message_of("output['data'].nope", SCOPE) == "`output['data']` is a list of length 2 and has no nope"
     assert message_of("page.nxt", SCOPE) == "`page` has no key nxt; did you mean `next`? There is: count, next"
     assert not holds("rows.nope or rows.nope.more == 1", SCOPE)
+
+
+def test_by_itself_it_stands_for_nothing() -> None:
+    assert value_of("it", {"it": Facade()}) is None
+    assert message_of("it.x", {"it": Facade()}) == "`it` is null and has no x"

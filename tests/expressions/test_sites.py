@@ -26,6 +26,7 @@ OUTPUT = {"output", "outcome"}
         (Site.RULE_WHEN, WORKER | OUTPUT),
         (Site.RULE_SET, WORKER | OUTPUT),
         (Site.TASK_SET, WORKER | OUTPUT),
+        (Site.SELECT, WORKER | OUTPUT),
         (Site.DELAY, WORKER | OUTPUT),
         (Site.KEYCHAIN_FIELD, {"workload", "execution_id"}),
     ],

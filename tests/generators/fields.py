@@ -155,5 +155,5 @@ def _result(choices: Choices, setting: Setting | None) -> Fields:
         "store": lambda: {"type": pick(choices, WORDS)},
     }
     if setting is not None:
-        makers["select"] = lambda: bindings(choices, Site.TASK_SET, setting.scene)
+        makers["select"] = lambda: bindings(choices, Site.SELECT, setting.scene)
     return some_of(choices, makers)

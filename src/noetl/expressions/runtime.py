@@ -105,17 +105,18 @@ class Readable:
 class Facade:
     """A value of the host that stands for data and has members of its own beside the data's.
 
-    It is seen by who reads a member of it. Whatever else is done with it is done with the data."""
+    It is seen by who reads a member of it. Whatever else is done with it is done with the data: null, and without
+    members of its own, unless the subclass says otherwise."""
 
     __slots__ = ()
 
     def member(self, key: object) -> object:
         """A member of its own. Raises KeyError when there is none, so that the data is asked."""
-        raise NotImplementedError
+        raise KeyError(key)
 
     def whole(self) -> object:
         """The data."""
-        raise NotImplementedError
+        return None
 
 
 def whole(value: object) -> object:

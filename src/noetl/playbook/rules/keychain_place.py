@@ -9,7 +9,7 @@ from noetl.playbook.rules.names import Reading, Sense, read_names
 from noetl.playbook.rules.rule import Rule
 
 _CALLS = frozenset({Site.CALL_INPUT, Site.WORKBOOK_INPUT})
-_SETS = frozenset({Site.STEP_SET, Site.ARC_SET, Site.TASK_SET, Site.RULE_SET, Site.BEFORE_SET, Site.SELECT})
+_SETS = frozenset({Site.STEP_SET, Site.ARC_SET, Site.TASK_SET, Site.RULE_SET, Site.BEFORE_SET})
 
 
 def check(document: Document) -> Iterator[Diagnostic]:
@@ -33,6 +33,8 @@ def _reason(site: Site) -> str:
         return "what a call receives is recorded"
     if site in _SETS:
         return "what is set goes into events and the database in clear"
+    if site is Site.SELECT:
+        return "what is selected goes into events and the database in clear"
     if site.is_guard:
         return "guards are evaluated in the open and their results recorded"
     return "secrets reach the inputs of tasks only"
