@@ -184,17 +184,19 @@ async def test_a_compressed_answer_is_inflated(encoding: str, packed: bytes) -> 
 
 
 @pytest.mark.parametrize(
-    ("encoding", "packed", "message"),
+    ("encoding", "packed", "retryable", "message"),
     [
-        ("gzip", b"not gzip at all", "the answer is not gzip, as it says"),
-        ("gzip", gzip.compress(b"[1, 2]", mtime=0)[:-4], "the answer breaks off in the middle of its gzip"),
-        ("br", b"\x0b", "the answer is encoded as 'br', where gzip or deflate was asked for"),
+        ("gzip", b"not gzip at all", False, "the answer is not gzip, as it says"),
+        ("gzip", gzip.compress(b"[1, 2]", mtime=0)[:-4], True, "the answer breaks off in the middle of its gzip"),
+        ("br", b"\x0b", False, "the answer is encoded as 'br', where gzip or deflate was asked for"),
     ],
 )
-async def test_an_answer_that_cannot_be_inflated_is_an_error(encoding: str, packed: bytes, message: str) -> None:
+async def test_an_answer_that_cannot_be_inflated_is_an_error(
+    encoding: str, packed: bytes, retryable: bool, message: str
+) -> None:
     async with client() as http, site({"/": answer(packed, "application/json", Content_Encoding=encoding)}) as server:
         output = await http.get(server.url)
-    assert said(output)[:2] == ("response", True)
+    assert said(output)[:2] == ("response", retryable)
     assert message in said(output)[2]
 
 
@@ -227,7 +229,7 @@ async def test_an_answer_that_inflates_beyond_measure_is_refused_below_the_limit
     [
         (b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 9\r\n\r\nhalf", "connect", "breaks off"),
         (b"", "connect", "the server closed the connection without an answer"),
-        (b"this is not HTTP\r\n\r\n", "connect", "GET "),
+        (b"this is not HTTP\r\n\r\n", "response", "the server does not answer in HTTP: Bad status line"),
     ],
 )
 async def test_a_broken_answer_may_be_tried_again(head: bytes, kind: str, message: str) -> None:

@@ -144,6 +144,11 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
         ({"files": {"a": {"content": "x", "path": "y"}}}, "`files.a` needs one of `content`, `base64`, `ref` and"),
         ({"files": {"a": {"path": "/nowhere"}}}, "`files.a.path` must name a file, and '/nowhere' is none"),
         ({"files": {"a": {"ref": {}}}}, "`files.a.ref` must be a reference such as `output.ref`, and is dict"),
+        (
+            {"body": "x", "headers": {"Transfer-Encoding": "chunked"}},
+            "header `Transfer-Encoding` follows from the body",
+        ),
+        ({"body": "x", "headers": {"content-length": 2}}, "header `content-length` follows from the body"),
         ({"files": {"a": {"base64": "?"}}}, "`files.a.base64` is not base64"),
         ({"body": Reference("relational", {})}, "`body` can send stored data only"),
         ({"spec": {"ca_file": "/nowhere"}}, "`spec.ca_file` must name a file with certificates"),
@@ -261,7 +266,8 @@ async def test_redirects_are_not_followed_where_the_author_says_so() -> None:
 async def test_a_redirect_leads_to_http_only(location: str) -> None:
     async with client() as http, site({"/": to(location)}) as server:
         output = await http.get(server.url)
-    assert said(output)[0] == "input"
+    assert said(output)[:2] == ("response", False)
+    assert block(output)["status"] == 302
     assert "which is not an http or https address" in said(output)[2]
 
 

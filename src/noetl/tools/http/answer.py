@@ -1,14 +1,15 @@
 """The body of an answer: read as JSON, as text, or kept in the result store piece by piece."""
 
 from base64 import b64encode
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Mapping
 
 import aiohttp
 import msgspec
 
 from noetl.engine.reference import Reference, ReferenceMeta
-from noetl.engine.secrets import MASK, Redactor, hideable
-from noetl.engine.size import inline_bytes_max
+from noetl.engine.secrets import MASK, Redactor, hideable, masked
+from noetl.engine.size import inline_bytes_max, ttl_of
 from noetl.ports import ResultStore, ToolCall
 from noetl.tools.http.inflating import PIECE_BYTES, TooLarge, Unreadable, inflating
 from noetl.tools.http.knobs import Knobs
@@ -50,40 +51,48 @@ async def body_of(response: aiohttp.ClientResponse, call: ToolCall, knobs: Knobs
     content_type = response.headers.get("Content-Type", "")
     form = _form_of(content_type) if wanted == "auto" else wanted
     is_stored = form in ("bytes", "stored")
-    pieces = _pieces(response, knobs.bytes_max(is_stored=is_stored))
+    bytes_max = knobs.bytes_max(is_stored=is_stored)
     if response.method == "HEAD":
         return Body()
+    _check_size(response, bytes_max)
+    pieces = _pieces(response, bytes_max)
     if is_stored:
         return await _stored(pieces, call, content_type, results, is_shown=form == "bytes")
     data = b"".join([piece async for piece in pieces])
     if form == "json":
-        return Body(_json(data, wanted))
+        return Body(_json(data, content_type, wanted, call.secrets))
     if form == "unknown" and not _is_utf8(data):
         return await _stored(_again(data), call, content_type, results, is_shown=True)
     return Body(_text(data, content_type) if data or wanted == "text" else None)
 
 
-async def beginning_of(response: aiohttp.ClientResponse) -> tuple[object, str]:
+def _check_size(response: aiohttp.ClientResponse, bytes_max: int) -> None:
+    """By what the server says, before anything is read."""
+    if (response.content_length or 0) > bytes_max:
+        message = f"the answer has {response.content_length} bytes, and {bytes_max} are allowed"
+        raise TooLarge(f"{message}; `spec.response_bytes_max` sets the limit")
+
+
+async def beginning_of(response: aiohttp.ClientResponse, secrets: frozenset[str]) -> tuple[object, str]:
     """Of an error: its body as data where it is JSON or text, and its beginning. It is cut where it is large."""
     content_type = response.headers.get("Content-Type", "")
-    data = bytearray()
+    data, is_cut = bytearray(), False
     try:
         async for piece in _pieces(response, ERROR_BYTES_MAX):
             data += piece
     except (TooLarge, Unreadable, aiohttp.ClientPayloadError):
+        is_cut = True
         response.close()
     form = _form_of(content_type)
     if form == "bytes" or (form == "unknown" and not _is_utf8(bytes(data))):
         return None, ""
     text = _text(bytes(data), content_type)
-    return _lenient(bytes(data), text) if form == "json" else text or None, text[:BEGINNING_CHARS_MAX]
+    shown = _beginning(text, secrets)
+    return _lenient(text) if form == "json" and not is_cut else _whole(text, secrets, is_cut=is_cut) or None, shown
 
 
 async def _pieces(response: aiohttp.ClientResponse, bytes_max: int) -> AsyncIterator[bytes]:
     coming = inflating(response.headers.get("Content-Encoding", ""), bytes_max)
-    if (response.content_length or 0) > bytes_max:
-        message = f"the answer has {response.content_length} bytes, and {bytes_max} are allowed"
-        raise TooLarge(f"{message}; `spec.response_bytes_max` sets the limit")
     async for chunk in response.content.iter_chunked(PIECE_BYTES):
         for piece in coming.feed(chunk):
             yield piece
@@ -107,7 +116,8 @@ async def _stored(
             yield piece
 
     deposit = await results.put_stream(passing())
-    meta = ReferenceMeta(content_type or "application/octet-stream", deposit.bytes, deposit.sha256)
+    kind = content_type or "application/octet-stream"
+    meta = ReferenceMeta(kind, deposit.bytes, deposit.sha256, ttl_of(call.spec))
     data = b64encode(shown).decode() if deposit.bytes <= shown_max else None
     return Body(data, Reference("blob", {"sha256": deposit.sha256, "raw": True}, meta=meta))
 
@@ -132,30 +142,41 @@ def _form_of(content_type: str) -> str:
     return "text" if kind.startswith("text/") or kind.endswith("+xml") or kind in _TEXTS else "bytes"
 
 
-def _json(data: bytes, wanted: str) -> object:
-    if not data.strip():
-        return None
+def _json(data: bytes, content_type: str, wanted: str, secrets: frozenset[str]) -> object:
+    """JSON is UTF-8, but for servers that say otherwise; a mark of the byte order before it is no part of it."""
+    is_plain = "charset" not in content_type.lower() and not data.startswith(BOM_UTF8)
     try:
-        return msgspec.json.decode(data)
+        body = data if is_plain else _text(data, content_type)
+        return msgspec.json.decode(body) if body.strip() else None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         why = "which `response: json` asks for" if wanted == "json" else "as its content type says"
-        beginning = data[:BEGINNING_CHARS_MAX].decode("utf-8", "replace")
+        beginning = _beginning(data.decode("utf-8", "replace"), secrets)
         message = f"the answer is not JSON, {why}: {error}; `response: text` takes it as it is"
         raise NotJson(message, beginning) from error
 
 
-def _lenient(data: bytes, text: str) -> object:
+def _lenient(text: str) -> object:
     try:
-        return msgspec.json.decode(data) if data.strip() else None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return msgspec.json.decode(text) if text.strip() else None
+    except (msgspec.DecodeError, RecursionError):
         return text
+
+
+def _beginning(text: str, secrets: frozenset[str]) -> str:
+    """Masked before it is cut: what is left of a secret at the cut would be known to nobody as a part of it."""
+    return str(masked(text, secrets))[:BEGINNING_CHARS_MAX]
+
+
+def _whole(text: str, secrets: frozenset[str], *, is_cut: bool) -> str:
+    """What came; where it was cut off, without an end that may be the beginning of a secret."""
+    return Redactor(hideable(secrets), MASK).feed(str(masked(text, secrets))) if is_cut else text
 
 
 def _text(data: bytes, content_type: str) -> str:
     """By the declared charset; else UTF-8, or what older servers send without saying so."""
     charset = _parameters(content_type).get("charset", "utf-8")
     try:
-        return data.decode(charset)
+        return data.decode(charset).removeprefix("\ufeff")
     except (UnicodeDecodeError, LookupError):
         return data.decode("latin-1")
 

@@ -13,16 +13,30 @@ from noetl.ports import ResultStore, Unavailable
 from noetl.tools.http.addresses import AddressPolicy, socket_maker
 from noetl.tools.http.knobs import Knobs
 from noetl.tools.http.redirects import REDIRECTS, redirected
-from noetl.tools.http.request import BadInput, Content, Multipart, Request
+from noetl.tools.http.request import BadInput, Content, Multipart, Part, Request
 
 IDLE_S = 15.0
 """How long an unused connection is kept; less than common servers do, so that they seldom close one we begin to use."""
+
+_ENDING = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
 
 CONTEXTS_MAX = 64
 """Different certificate files that are kept ready."""
 
 
-class TooManyRedirects(Exception):
+FIELD_BYTES_MAX = 64 * 1024
+"""The longest header of an answer; policies and cookies get longer than the 8 KiB that are usual."""
+
+
+class BadRedirect(Exception):
+    """The server sends us on and on, or where we do not go. `response` is what it said at last."""
+
+    def __init__(self, message: str, response: aiohttp.ClientResponse) -> None:
+        super().__init__(message)
+        self.response = response
+
+
+class TooManyRedirects(BadRedirect):
     """The server sends us on and on."""
 
 
@@ -39,14 +53,16 @@ class Connections:
     async def answer(self, request: Request, knobs: Knobs) -> AsyncIterator[aiohttp.ClientResponse]:
         """The answer to the request, or to the last one that redirects lead to. Its body is still to be read."""
         trust = self._trust(knobs)
-        for _ in range((knobs.redirects_max or 0) + 1):
+        for rest in range(knobs.redirects_max or 0, -1, -1):
             async with await self._send(request, knobs, trust) as response:
                 location = response.headers.get("Location")
                 if knobs.redirects_max is None or response.status not in REDIRECTS or location is None:
                     yield response
                     return
-                request = redirected(request, response.status, location)
-        raise TooManyRedirects(f"the server redirected more than {knobs.redirects_max} times, at last to {request.url}")
+                request = _followed(request, response, location)
+                if rest == 0:
+                    message = f"the server redirected more than {knobs.redirects_max} times, at last to {request.url}"
+                    raise TooManyRedirects(message, response)
 
     async def close(self) -> None:
         session, self._session = self._session, None
@@ -74,7 +90,12 @@ class Connections:
                 limit=0, keepalive_timeout=IDLE_S, socket_factory=socket_maker(self._policy), ttl_dns_cache=10
             )
             self._session = aiohttp.ClientSession(
-                connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False
+                connector=connector,
+                cookie_jar=aiohttp.DummyCookieJar(),
+                auto_decompress=False,
+                trust_env=False,
+                max_line_size=FIELD_BYTES_MAX,
+                max_field_size=FIELD_BYTES_MAX,
             )
         return self._session
 
@@ -99,6 +120,13 @@ def _context(ca_file: str) -> ssl.SSLContext:
         ) from error
 
 
+def _followed(request: Request, response: aiohttp.ClientResponse, location: str) -> Request:
+    try:
+        return redirected(request, response.status, location)
+    except BadInput as error:
+        raise BadRedirect(str(error), response) from error
+
+
 Payload = bytes | aiohttp.payload.Payload | None
 
 
@@ -119,12 +147,15 @@ async def _form(body: Multipart, results: ResultStore) -> aiohttp.MultipartWrite
     form = aiohttp.MultipartWriter("form-data")
     for part in body.parts:
         payload = await _part(part.content, results)
-        if part.filename is not None:
-            payload.set_content_disposition("form-data", name=part.name, filename=part.filename)
-        else:
-            payload.set_content_disposition("form-data", name=part.name)
+        payload.headers["Content-Disposition"] = _disposition(part)
         form.append_payload(payload)
     return form
+
+
+def _disposition(part: Part) -> str:
+    """Names as browsers write them: in UTF-8, and with the three signs escaped that would end them."""
+    named = f'form-data; name="{part.name.translate(_ENDING)}"'
+    return named if part.filename is None else f'{named}; filename="{part.filename.translate(_ENDING)}"'
 
 
 async def _part(content: Content, results: ResultStore) -> aiohttp.payload.Payload:
@@ -156,6 +187,15 @@ def headers_of(response: aiohttp.ClientResponse) -> Mapping[str, str]:
     """By lower-case name; what came several times is joined."""
     found: dict[str, str] = {}
     for name, value in response.headers.items():
-        key = name.lower()
-        found[key] = f"{found[key]}, {value}" if key in found else value
+        key, text = name.lower(), as_text(value)
+        found[key] = f"{found[key]}, {text}" if key in found else text
     return found
+
+
+def as_text(value: str) -> str:
+    """A part of an answer's head, which servers send as UTF-8, or as Latin-1: those bytes came as half characters."""
+    data = value.encode("utf-8", "surrogateescape")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")

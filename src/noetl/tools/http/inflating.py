@@ -19,7 +19,11 @@ class TooLarge(Exception):
 
 
 class Unreadable(Exception):
-    """The answer is not compressed as it says, breaks off, or is encoded in a way that was not asked for."""
+    """The answer is not compressed as it says, or is encoded in a way that was not asked for."""
+
+
+class BrokenOff(Unreadable):
+    """The answer ends in the middle."""
 
 
 class Plain:
@@ -68,7 +72,7 @@ class Inflating(Plain):
 
     def end(self) -> None:
         if self._in and not self._is_done:
-            raise Unreadable(f"the answer breaks off in the middle of its {self._encoding}")
+            raise BrokenOff(f"the answer breaks off in the middle of its {self._encoding}")
 
     def _inflated(self, data: bytes) -> Iterator[bytes]:
         while data:

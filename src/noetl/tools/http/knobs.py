@@ -39,10 +39,10 @@ def knobs_of(spec: Mapping[str, object]) -> Knobs:
         connect_s,
         read_s,
         total_s,
-        redirects_max=(_whole(spec.get("redirects_max")) or REDIRECTS_MAX) if follows else None,
+        redirects_max=_whole(spec.get("redirects_max"), REDIRECTS_MAX) if follows else None,
         verify_tls=spec.get("verify_tls") is not False,
         ca_file=ca_file if isinstance(ca_file, str) else None,
-        response_bytes_max=_whole(spec.get("response_bytes_max")),
+        response_bytes_max=_whole(spec.get("response_bytes_max"), None),
     )
 
 
@@ -59,5 +59,5 @@ def _seconds(times: Mapping[str, object], name: str, default: float) -> float:
     return float(found) if isinstance(found, int | float) else default
 
 
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) else None
+def _whole(value: object, default: int | None) -> int | None:
+    return value if isinstance(value, int) else default

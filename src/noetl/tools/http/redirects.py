@@ -1,9 +1,8 @@
 """Where a redirect leads, and what goes along: method and body by the standard, secrets to the same origin only."""
 
 import msgspec
-from yarl import URL
 
-from noetl.tools.http.request import BadInput, Request, url_of
+from noetl.tools.http.request import BadInput, Request, as_written, url_of
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _OF_A_BODY = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
@@ -12,7 +11,7 @@ _OF_A_BODY = frozenset({"content-type", "content-length", "content-encoding", "c
 def redirected(request: Request, status: int, location: str) -> Request:
     """The request to make next; `BadInput` where the location is not an address we go to."""
     try:
-        url = url_of(str(request.url.join(URL(location)))).with_user(None)
+        url = url_of(str(request.url.join(as_written(location)))).with_user(None)
     except (BadInput, ValueError) as error:
         raise BadInput(f"the server redirects to {location[:200]!r}, which is not an http or https address") from error
     moved = msgspec.structs.replace(request, url=url)

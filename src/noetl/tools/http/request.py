@@ -1,6 +1,7 @@
 """A request as the author means it: checked fields in, one frozen record out."""
 
 import binascii
+import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
@@ -21,6 +22,11 @@ KEY_CHARS_MAX = 255
 FORM = "application/x-www-form-urlencoded"
 _BODIES = ("json", "data", "form", "body")
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+
+_ENCODED = re.compile(r"(?:[A-Za-z0-9:/?#\[\]@!$&'()*+,;=._~-]|%[0-9A-Fa-f]{2})*")
+_DOTS = re.compile(r"/\.{1,2}(?:[/?#]|$)")
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -75,12 +81,18 @@ def url_of(value: object) -> URL:
     if not isinstance(value, str):
         raise BadInput(f"`url` must be text, and is {type(value).__name__}")
     try:
-        url = URL(value.strip())
+        url = as_written(value.strip())
     except ValueError as error:
         raise BadInput(f"`url` is not an address: {error}") from error
     if url.scheme not in ("http", "https") or not url.host:
         raise BadInput(f"`url` must begin with http:// or https:// and name a host, and is {value[:200]!r}")
     return url.with_fragment(None)
+
+
+def as_written(text: str) -> URL:
+    """An address that is encoded already stays as it is, since it may be signed; any other is encoded."""
+    is_encoded = _ENCODED.fullmatch(text) is not None and _DOTS.search(text) is None
+    return URL(text, encoded=is_encoded)
 
 
 def _method(value: object) -> str:
@@ -128,6 +140,8 @@ def _headers(value: object) -> Iterator[tuple[str, str]]:
             raise BadInput(f"a header cannot be named {name[:50]!r}")
         if any(char in text for char in "\r\n\0"):
             raise BadInput(f"header `{name}` must be one line")
+        if name.lower() in _FRAMING:
+            raise BadInput(f"header `{name}` follows from the body; leave it out")
         yield name, text
 
 
@@ -281,6 +295,8 @@ def _file_content(field: str, source: str, value: object) -> Content:
         return Content(path, "application/octet-stream")
     if source == "base64":
         return Content(_bytes(f"{field}.base64", value), "application/octet-stream")
+    if source == "content" and isinstance(value, Mapping | list):
+        return _json(value)
     if source == "ref" and not isinstance(value, Reference):
         raise BadInput(f"`{field}.ref` must be a reference such as `output.ref`, and is {type(value).__name__}")
     return _raw(f"{field}.{source}", value)

@@ -10,7 +10,7 @@ from noetl.engine.output import Output, failed
 from noetl.ports import Console, ResultStore, ToolCall, Unavailable
 from noetl.tools.http.addresses import AddressPolicy
 from noetl.tools.http.answer import NotJson, beginning_of, body_of
-from noetl.tools.http.exchange import Connections, TooManyRedirects, headers_of
+from noetl.tools.http.exchange import BadRedirect, Connections, as_text, headers_of
 from noetl.tools.http.failures import failure_of
 from noetl.tools.http.inflating import TooLarge, Unreadable
 from noetl.tools.http.knobs import Knobs, knobs_of
@@ -24,7 +24,7 @@ REQUEST_IDS = (
 """Headers by which servers name a request, the commonest first."""
 
 EXPECTED = (
-    BadInput, NotJson, TooLarge, TooManyRedirects, Unreadable, Unavailable, aiohttp.ClientError, OSError,
+    BadInput, BadRedirect, NotJson, TooLarge, Unreadable, Unavailable, aiohttp.ClientError, OSError,
 )  # fmt: skip
 """All that may go wrong with a request. Anything else is a bug."""
 
@@ -52,25 +52,31 @@ class Http:
             async with asyncio.timeout(knobs.total_s):
                 output = await self._answered(call, request, knobs, seen)
         except EXPECTED as error:
-            output = failure_of(error, request, knobs)
+            if isinstance(error, BadRedirect):
+                seen.update(_head(error.response))
+            output = failure_of(error, request, knobs, call.secrets)
         return _with_block(output, seen)
 
     async def _answered(self, call: ToolCall, request: Request, knobs: Knobs, seen: dict[str, object]) -> Output:
         """What is known of the answer is noted in `seen`, so that it is there though the body breaks off."""
         async with self._connections.answer(request, knobs) as response:
-            headers = headers_of(response)
-            request_id = next((headers[name] for name in REQUEST_IDS if name in headers), None)
-            seen.update(status=response.status, headers=headers, request_id=request_id, url=str(response.url))
+            seen.update(_head(response))
             if response.status >= 400:
-                return await _refused(response, request)
+                return await _refused(response, request, call.secrets)
             body = await body_of(response, call, knobs, self._results)
             return Output(data=body.data, ref=body.ref)
 
 
-async def _refused(response: aiohttp.ClientResponse, request: Request) -> Output:
-    data, beginning = await beginning_of(response)
+def _head(response: aiohttp.ClientResponse) -> Mapping[str, object]:
+    headers = headers_of(response)
+    request_id = next((headers[name] for name in REQUEST_IDS if name in headers), None)
+    return {"status": response.status, "headers": headers, "request_id": request_id, "url": str(response.url)}
+
+
+async def _refused(response: aiohttp.ClientResponse, request: Request, secrets: frozenset[str]) -> Output:
+    data, beginning = await beginning_of(response, secrets)
     status = response.status
-    said = f"{status} {response.reason or ''}".strip()
+    said = f"{status} {as_text(response.reason or '')}".strip()
     output = failed(
         "http_status",
         f"{request.method} {response.url} answered {said}",
