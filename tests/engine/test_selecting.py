@@ -10,7 +10,7 @@ from noetl.engine.lifted import Lifted
 from noetl.engine.output import Output, Status
 from noetl.engine.reference import External, decode_value, encode_value
 from noetl.engine.selecting import SELECTED_BYTES_MAX
-from noetl.engine.size import PAYLOAD_BYTES_MIN, Spill, hydrate
+from noetl.engine.size import PAYLOAD_BYTES_MIN, Spill, fit, hydrate
 from tests.engine import playbooks
 from tests.engine.driver import Driver, fails
 from tests.engine.test_spilling import Spilling
@@ -304,3 +304,11 @@ def test_an_output_that_a_rerun_takes_over_keeps_its_selected_values_when_its_da
     assert decoded == kept
     blobs = {blob.sha256: blob.data for blob in spill.blobs.values()}
     assert hydrate(decoded, lambda reference: blobs[str(reference.locator["sha256"])]) == outputs["get"]
+
+
+def test_selected_values_are_never_stored_elsewhere_themselves() -> None:
+    output = Output(data="x" * 2_000, selected={"text": "y" * 3_500})
+    fitted = fit(e.StepDone("get#1", output), PAYLOAD_BYTES_MIN).fact
+    assert isinstance(fitted, e.StepDone)
+    assert isinstance(fitted.output.data, External)
+    assert fitted.output.selected == output.selected
