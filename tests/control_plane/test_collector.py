@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from noetl.control_plane.collector import Collector
 from noetl.control_plane.limits import Limits
+from noetl.engine import events as e
 from noetl.engine.holds import Hold
 from noetl.engine.output import Output
+from noetl.engine.rerun import Cut
 from noetl.engine.size import Blob
 from noetl.ports import Append, Appended, Collected, Console, Held, ToolCall, Unavailable
 from noetl.storage.memory import MemoryResults, MemoryStore
@@ -111,6 +113,63 @@ class _Counting(MemoryStore):
     async def next_part(self, parts: int, every_s: float) -> int | None:
         self.looks += 1
         return await super().next_part(parts, every_s)
+
+
+TIMED = (
+    head("timed")
+    + """
+workflow:
+  - step: a
+    tool: { name: a, kind: python, code: x, spec: { result: { inline_max_bytes: 1000, ttl: 1h } } }
+    next: { arcs: [ { step: b } ] }
+  - step: b
+    tool: { name: b, kind: python, code: x, input: { n: 1 } }
+    next: { arcs: [ { step: c } ] }
+  - step: c
+    tool: { name: c, kind: python, code: x, input: { rows: "{{ a.data }}" } }
+"""
+)
+
+
+@played
+async def test_an_author_says_how_long_an_output_is_kept(rig: Rig) -> None:
+    rig.bench.does["a"] = large
+    plane = rig.serve(LIMITS)
+    worker = rig.work(plane)
+    name = await rig.begin(plane, TIMED)
+    assert await rig.end(name) == "completed"
+    await asyncio.sleep(3_600 - GRACE_S)
+    assert len(rig.results.names) == 1
+    await asyncio.sleep(2 * GRACE_S)
+    assert rig.results.names == frozenset()
+
+    await worker.stop(1.0)
+    rig.work(plane, "w2")
+    origin = await rig.store.summary(name)
+    assert origin is not None
+    again = await plane.rerun(origin, Cut(from_step="b"), {})
+    assert isinstance(again, str)
+    assert await rig.end(again) == "failed"
+    assert rig.bench.count("b") == 2, "who does not need the data goes on"
+    error = next(fact.output.error for fact in await rig.facts(again) if isinstance(fact, e.StepFailed))
+    assert error is not None
+    assert error.kind == "reference_not_available"
+    assert "was kept for 1h" in error.message
+    await plane.stop()
+
+
+@played
+async def test_a_run_that_goes_on_keeps_its_data_beyond_the_time(rig: Rig) -> None:
+    async def slow(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        await asyncio.sleep(2 * 3_600)
+        return Output()
+
+    rig.bench.does |= {"a": large, "b": slow}
+    plane = rig.serve(LIMITS)
+    rig.work(plane)
+    assert await rig.end(await rig.begin(plane, TIMED)) == "completed"
+    assert rig.bench.runs[-1].input == {"rows": ["x" * 5_000]}
+    await plane.stop()
 
 
 # ------------------------------------------------------------------------------ in any order

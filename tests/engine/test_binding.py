@@ -3,6 +3,7 @@
 import pytest
 
 from noetl.engine.binding import SHOWN_MAX, BindingFailed, Places, binder, guard, shown
+from noetl.engine.reference import Gone
 from noetl.playbook.diagnostics import Span
 
 PLACES = Places("file.yaml", {"a/b": Span(3, 7, 3, 9), "a": Span(2, 1, 9, 9)})
@@ -66,3 +67,12 @@ def test_a_guard_is_a_constant_or_one_expression() -> None:
 def test_a_guard_that_calculates_with_what_is_undefined_raises() -> None:
     with pytest.raises(BindingFailed, match=r"file\.yaml:2:1"):
         guard("{{ x + 1 }}", "a", PLACES)({})
+
+
+@pytest.mark.parametrize("text", ["{{ a.data }}", "{{ a.data.rows }}", "found {{ a.data }}", "{{ a.data == 1 }}"])
+def test_whoever_needs_what_is_gone_hears_so(text: str) -> None:
+    with pytest.raises(BindingFailed) as caught:
+        binder({"b": text}, "a", PLACES)({"a": {"data": Gone("it was kept for 1h")}})
+    assert caught.value.error.kind == "reference_not_available"
+    assert "it was kept for 1h" in caught.value.error.message
+    assert binder({"b": "{{ a.status }}"}, "a", PLACES)({"a": {"data": Gone("over"), "status": "ok"}}) == {"b": "ok"}

@@ -11,7 +11,7 @@ from noetl.engine.cursor import Cursor, Frame
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.gathering import Gathered, Intervals
 from noetl.engine.output import Error, Loop, Output, Status, failed
-from noetl.engine.reference import External, Reference, encode_value
+from noetl.engine.reference import External, Gone, Reference, encode_value
 from noetl.engine.size import (
     PAYLOAD_BYTES_MAX,
     PAYLOAD_BYTES_MIN,
@@ -24,6 +24,7 @@ from noetl.engine.size import (
     recorded,
     store,
     stored_in,
+    ttl_of,
 )
 from noetl.playbook.model import Directive, LoopMode
 from tests.engine.generated import as_read, facts
@@ -326,3 +327,30 @@ def test_texts_that_are_no_messages_are_not_cut() -> None:
     assert isinstance(fact, e.ExecutionRequested)
     assert fact.path == path
     assert fact.workload != {"a": "x" * 5_000}
+
+
+@pytest.mark.parametrize(
+    ("spec", "ttl"),
+    [({}, None), ({"result": {}}, None), ({"result": {"ttl": "24h"}}, "24h"), ({"result": {"ttl": 60}}, "60")],
+)
+def test_how_long_data_is_kept_is_what_the_author_says(spec: dict[str, object], ttl: str | None) -> None:
+    assert ttl_of(spec) == ttl
+
+
+def test_stored_data_carries_how_long_it_is_kept() -> None:
+    stored = store(Output(data=["x" * 200]), limit_bytes=100, always=False, ttl="24h")
+    assert isinstance(stored.data, External)
+    assert stored.output.ref is not None
+    assert [stored.data.reference.meta.ttl, stored.output.ref.meta.ttl] == ["24h", "24h"]
+
+
+def test_in_the_place_of_data_that_is_gone_stands_what_says_so() -> None:
+    lost, kept = (
+        store(Output(data="a" * 200), limit_bytes=1, always=False),
+        store(Output(data="b" * 200), limit_bytes=1, always=False),
+    )
+    blobs = {blob.sha256: blob.data for blob in kept.blobs}
+    gone = {blob.sha256: Gone("over") for blob in lost.blobs}
+    value = {"lost": lost.data, "kept": [kept.data]}
+    found = hydrate(value, lambda reference: blobs[str(reference.meta.sha256)], gone)
+    assert found == {"lost": next(iter(gone.values())), "kept": ["b" * 200]}

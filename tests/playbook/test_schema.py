@@ -34,6 +34,7 @@ STRUCTURE = (
     "NOE110",
     "NOE111",
     "NOE113",
+    "NOE115",
 )
 PLACES = ("NOE211", "NOE301", "NOE302", "NOE303", "NOE308", "NOE309", "NOE310", "NOE401", "NOE402")
 REFUSED_WORDS = tuple(f"NOE7{number:02}" for number in range(1, 11))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from noetl.engine.reference import External, Reference, encode_value
+from noetl.engine.reference import External, Gone, Reference, ReferenceMeta, encode_value
 from noetl.engine.size import Blob
 from noetl.ports import Unavailable
 from noetl.storage.memory import MemoryResults
-from noetl.supply.shelf import FETCHES_MAX, Missing, NotAtHand, Shelf
+from noetl.supply.shelf import FETCHES_MAX, Ended, Missing, NotAtHand, Shelf
 
 
 class CountingResults(MemoryResults):
@@ -146,5 +146,43 @@ def test_data_that_refers_to_data_without_end_is_given_up() -> None:
 
         with pytest.raises(Unavailable, match="refers to more stored data"):
             await given.shelf.tried(ask)
+
+    run(test())
+
+
+# ------------------------------------------------------------------------------ what was kept for a time
+
+
+def ended(name: str) -> External:
+    return External(Reference("blob", {"sha256": name}, meta=ReferenceMeta(sha256=name, ttl="24h")))
+
+
+def test_of_data_that_was_kept_for_a_time_it_is_told_that_the_time_is_over() -> None:
+    async def test() -> None:
+        with pytest.raises(Ended, match=r"was kept for 24h, as `spec\.result\.ttl` says, and is gone; run again what"):
+            await Given().shelf.hydrated([ended("a")])
+
+    run(test())
+
+
+def test_what_is_left_is_given_and_in_the_place_of_the_rest_stands_that_it_is_gone() -> None:
+    async def test() -> None:
+        given = Given()
+        kept = External(await given.stored(["here"]))
+        nested = External(await given.stored({"inside": [ended("b"), ended("c")]}))
+        found = await given.shelf.left_of({"a": ended("a"), "kept": kept, "nested": nested})
+        assert isinstance(found, dict)
+        assert found["kept"] == ["here"]
+        assert [type(each) for each in (found["a"], *found["nested"]["inside"])] == [Gone] * 3
+        assert given.shelf._users == {}
+        assert await given.shelf.left_of([1]) == [1]
+
+    run(test())
+
+
+def test_what_was_to_be_kept_for_good_is_missed_by_everyone() -> None:
+    async def test() -> None:
+        with pytest.raises(Missing, match="is not in the result store, or is damaged"):
+            await Given().shelf.left_of([External(Reference("blob", {"sha256": "x"}))])
 
     run(test())

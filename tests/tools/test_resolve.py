@@ -78,6 +78,13 @@ async def test_data_that_is_gone_may_come_back() -> None:
     assert "is not in the result store" in said(output)[2]
 
 
+async def test_data_that_was_kept_for_a_time_does_not_come_back() -> None:
+    ref = Reference("blob", {"sha256": "gone"}, meta=ReferenceMeta(sha256="gone", ttl="24h"))
+    output = await resolved(MemoryResults(), ref)
+    assert said(output)[:2] == ("reference_not_available", False)
+    assert "was kept for 24h" in said(output)[2]
+
+
 async def test_damaged_data_is_never_given() -> None:
     results = MemoryResults()
     ref = await stored(results, b"[1]")

@@ -30,7 +30,7 @@ from noetl.engine.pipeline import (
 from noetl.engine.program import KIND_TEXTS, ReadyPipeline
 from noetl.engine.reference import decode_value, encode_value
 from noetl.engine.secrets import masked, texts_of
-from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store
+from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store, ttl_of
 from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive
 from noetl.ports import Chance, Clock, Tool, ToolCall, Unavailable
@@ -258,7 +258,8 @@ def _stored(holding: Holding, pipe: Pipe, work: Run, output: Output) -> Stored:
     frame = _frame(pipe)
     around = f"workbook/{frame.block}" if frame.block else f"workflow/{pipe.given.step}"
     always = (around, work.task.task.name) in holding.program.kept.tasks
-    return store(output, limit_bytes=inline_bytes_max(work.task.spec), always=always)
+    spec = work.task.spec
+    return store(output, limit_bytes=inline_bytes_max(spec), always=always, ttl=ttl_of(spec))
 
 
 def _move(holding: Holding, pipe: Pipe, fact: cursors.WorkerFact) -> None:

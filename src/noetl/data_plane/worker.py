@@ -176,7 +176,7 @@ class Worker:
             raise Missing(f"the playbook with digest {claim.digest} is not in the catalog")
         items = await self._items(claim)
         loop = msgspec.structs.replace(claim.loop, items=()) if claim.loop is not None else None
-        filled = await self._shelf.hydrated(msgspec.structs.replace(claim, loop=loop))
+        filled = await self._shelf.left_of(msgspec.structs.replace(claim, loop=loop))
         assert isinstance(filled, Claim)
         return Holding(filled, program, items, granted_at + self._limits.lease_s - self._limits.margin_s)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from noetl.engine.output import Error
+from noetl.engine.reference import Gone
 from noetl.errors import TemplateError
 from noetl.expressions.template import is_template, parse
 from noetl.playbook.diagnostics import Span
@@ -100,9 +101,12 @@ def _template(text: str, path: str, places: Places) -> Evaluate:
 
     def evaluate(scope: Scope) -> object:
         try:
-            return template.evaluate(scope)
+            found = template.evaluate(scope)
+            if isinstance(found, Gone):
+                raise found.error
         except TemplateError as error:
             places.fail(error, text, path)
+        return found
 
     return evaluate
 

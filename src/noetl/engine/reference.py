@@ -84,6 +84,23 @@ class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_fi
 _TYPES: dict[object, type[Reference | External | Lifted]] = {"ref": Reference, "data": External, "lifted": Lifted}
 
 
+class Gone(Readable):
+    """Stands in the place of data that was kept for a time, which is over. Whoever needs the data hears so."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def read(self, name: str) -> object:  # noqa: ARG002
+        raise self.error
+
+    def text(self) -> str:
+        raise self.error
+
+    @property
+    def error(self) -> TemplateError:
+        return TemplateError(self.message, kind="reference_not_available")
+
+
 def type_name(value: object) -> str:
     """The type of a value, also of one that is stored outside the log."""
     return (value.holds or "data") if isinstance(value, External) else type(value).__name__

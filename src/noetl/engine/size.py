@@ -18,6 +18,7 @@ from noetl.engine.names import step_of
 from noetl.engine.output import Error, Output
 from noetl.engine.reference import (
     External,
+    Gone,
     Reference,
     ReferenceMeta,
     decode_value,
@@ -48,6 +49,8 @@ _TOGETHER = {(IterationDone, "reduced"), (Gathered, "reduced"), (Output, "select
 """What the server itself goes on calculating with, so that it stays in the fact."""
 
 _TEXTS = {(Error, "message"), (ExecutionCancelled, "reason")}
+
+NOTHING_GONE: Mapping[str, Gone] = {}
 
 Change = Callable[[object], object]
 
@@ -162,16 +165,16 @@ def _referred(stored: External | Reference) -> Reference:
     return stored.reference if isinstance(stored, External) else stored
 
 
-def store(output: Output, *, limit_bytes: int, always: bool) -> Stored:
+def store(output: Output, *, limit_bytes: int, always: bool, ttl: str | None = None) -> Stored:
     """Data over the limit, or data whose reference is read, goes to the store; a tool's own reference stays."""
     data = encode_value(output.data)
     is_large = len(data) > limit_bytes
     if not is_large and (not always or output.ref is not None):
         return Stored(output, output.data)
     blob = _blob(data)
-    reference = _reference(blob)
+    reference = _reference(blob, ttl)
     referred = msgspec.structs.replace(output, ref=output.ref or reference)
-    carried = _external(blob, output.data) if is_large else output.data
+    carried = _external(blob, output.data, ttl) if is_large else output.data
     return Stored(referred, carried, (blob,))
 
 
@@ -180,14 +183,20 @@ def recorded(done: TaskDone, stored: Stored) -> TaskDone:
     return msgspec.structs.replace(done, output=msgspec.structs.replace(done.output, data=stored.data))
 
 
-def hydrate(value: object, fetch: Callable[[Reference], bytes]) -> object:
-    """A value, or a record such as a cursor, with all data put back. References that authors hold stay."""
+def hydrate(value: object, fetch: Callable[[Reference], bytes], gone: Mapping[str, Gone] = NOTHING_GONE) -> object:
+    """A value, or a record such as a cursor, with all data put back. References that authors hold stay.
+
+    In the place of objects that are `gone` stands what says so.
+    """
     if isinstance(value, External):
-        found = hydrate(decode_value(fetch(value.reference)), fetch)
-        return _patched(found, hydrate(value.patch, fetch)) if value.patch else found
+        lost = gone.get(value.reference.meta.sha256 or "")
+        if lost is not None:
+            return lost
+        found = hydrate(decode_value(fetch(value.reference)), fetch, gone)
+        return _patched(found, hydrate(value.patch, fetch, gone)) if value.patch else found
     if isinstance(value, Reference):
         return value
-    return each_value(value, lambda item: hydrate(item, fetch))
+    return each_value(value, lambda item: hydrate(item, fetch, gone))
 
 
 def _patched(value: object, patch: object) -> object:
@@ -213,6 +222,13 @@ def inline_bytes_max(spec: Mapping[str, object]) -> int:
     result = spec.get("result")
     found = result.get("inline_max_bytes") if isinstance(result, Mapping) else None
     return min(found, PAYLOAD_BYTES_MAX) if isinstance(found, int) else PAYLOAD_BYTES_MAX
+
+
+def ttl_of(spec: Mapping[str, object]) -> str | None:
+    """How long the stored data of a task is kept, by its layered spec; None is for good."""
+    result = spec.get("result")
+    found = result.get("ttl") if isinstance(result, Mapping) else None
+    return str(found) if found is not None else None
 
 
 def _spill(fact: Fact, over_bytes: int) -> tuple[tuple[Blob, ...], Change]:
@@ -305,10 +321,10 @@ def _blob(data: bytes) -> Blob:
     return Blob(sha256(data).hexdigest(), data)
 
 
-def _external(blob: Blob, value: object) -> External:
-    return External(_reference(blob), holds=type(value).__name__)
+def _external(blob: Blob, value: object, ttl: str | None = None) -> External:
+    return External(_reference(blob, ttl), holds=type(value).__name__)
 
 
-def _reference(blob: Blob) -> Reference:
-    meta = ReferenceMeta(bytes=len(blob.data), sha256=blob.sha256)
+def _reference(blob: Blob, ttl: str | None = None) -> Reference:
+    meta = ReferenceMeta(bytes=len(blob.data), sha256=blob.sha256, ttl=ttl)
     return Reference("blob", {"sha256": blob.sha256}, meta=meta)

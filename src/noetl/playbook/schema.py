@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import assert_never
 
 from noetl.playbook import shape
+from noetl.playbook.durations import PATTERN
 from noetl.playbook.grammar.policies import ADMIT_RULE, RULE, THEN
 from noetl.playbook.grammar.root import API_VERSION, API_VERSION_V10, KEYCHAIN, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR
@@ -251,6 +252,8 @@ def _kind_words(kinds: Iterable[Kind | KeychainKind]) -> Schema:
 
 def _scalar(type_: shape.Text | shape.Name | shape.Flag | shape.Number | shape.Choice | shape.Guard) -> Schema:
     match type_:
+        case shape.Text(is_duration=True):
+            return {"type": ["string", "number"], "exclusiveMinimum": 0} | _pattern(PATTERN, "Write a duration: 24h.")
         case shape.Text():
             return {"type": ["string", "number", "boolean"] if type_.lenient else "string"}
         case shape.Name():

@@ -13,10 +13,14 @@ NUMBER_MAX = 2**53 - 1
 
 
 class Text(msgspec.Struct, frozen=True):
-    """Text. `lenient` also takes an unquoted number or boolean as it was written (`version: 1.10`)."""
+    """Text. `lenient` also takes an unquoted number or boolean as it was written (`version: 1.10`).
+
+    `is_duration`: it says how long, such as `24h`.
+    """
 
     lenient: bool = False
     is_template: bool = False
+    is_duration: bool = False
 
 
 class Name(msgspec.Struct, frozen=True):

@@ -12,6 +12,7 @@ import msgspec
 from noetl.errors import closest
 from noetl.expressions.template import is_template
 from noetl.playbook import shape
+from noetl.playbook.durations import seconds_of
 from noetl.playbook.grammar.policies import ADMIT_RULE, RULE
 from noetl.playbook.grammar.root import KEYCHAIN, PLAYBOOK
 from noetl.playbook.grammar.tasks import CHOICE_BRANCH, SUGAR, TASK_FIELDS, TASK_NAME
@@ -76,6 +77,11 @@ class BadName(msgspec.Struct, frozen=True):
     field: Field
 
 
+class BadDuration(msgspec.Struct, frozen=True):
+    node: Scalar
+    field: Field
+
+
 class BadGuard(msgspec.Struct, frozen=True):
     """A `when` that is neither a boolean nor a text with a template."""
 
@@ -115,7 +121,7 @@ class RuleList(msgspec.Struct, frozen=True):
 
 
 Finding = (
-    UnknownKey | MissingKey | WrongType | NotAllowed | OutOfRange | TooFew | BadName | BadGuard
+    UnknownKey | MissingKey | WrongType | NotAllowed | OutOfRange | TooFew | BadName | BadDuration | BadGuard
     | OldWord | InertWord | UnknownKind | UnknownKeychainKind | RuleList
 )  # fmt: skip
 
@@ -250,7 +256,9 @@ class _Checker:
             return
         match type_:
             case shape.Text():
-                self.expect(isinstance(node.value, str) or _is_written(node, type_), node, field, type_)
+                is_text = self.expect(isinstance(node.value, str) or _is_written(node, type_), node, field, type_)
+                if is_text and type_.is_duration and seconds_of(node.text) is None:
+                    self.findings.append(BadDuration(node, field))
             case shape.Name():
                 if self.expect(isinstance(node.value, str), node, field, type_) and not is_name(node.text):
                     self.findings.append(BadName(node, field))

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from noetl.engine.reference import External, Reference, decode_value, may_refer
+from noetl.engine.reference import External, Gone, Reference, decode_value, may_refer
 from noetl.engine.size import hydrate, stored_in
 from noetl.ports import ResultStore, Unavailable
 
@@ -31,7 +31,19 @@ class Missing(Unavailable):
     """What is asked for is gone or damaged; asking again does not help."""
 
 
-def _missing(reference: Reference) -> Missing:
+class Ended(Missing):
+    """It was kept for a time, which is over."""
+
+    def __init__(self, reference: Reference) -> None:
+        kept = f"was kept for {reference.meta.ttl}, as `spec.result.ttl` says, and is gone"
+        super().__init__(f"the data of {dict(reference.locator)} {kept}; run again what made it")
+        self.sha256 = sha256_of(reference)
+
+
+def missing(reference: Reference) -> Missing:
+    """Why there is no data behind a reference."""
+    if reference.meta.ttl is not None:
+        return Ended(reference)
     return Missing(f"the data of {dict(reference.locator)} is not in the result store, or is damaged")
 
 
@@ -84,7 +96,7 @@ class Shelf:
             return
         data = await self._results.get(sha256)
         if data is None:
-            raise _missing(reference)
+            raise missing(reference)
         self._keep(sha256, data)
 
     async def hydrated(self, value: object) -> object:
@@ -95,6 +107,19 @@ class Shelf:
             for reference in stored_in(value):
                 await work.bring(reference)
             return await work.tried(lambda: hydrate(value, self.fetch))
+
+    async def left_of(self, value: object) -> object:
+        """As `hydrated`, but where something was kept for a time that is over, only whoever needs it hears so."""
+        if not may_refer(value):
+            return value
+        gone: dict[str, Gone] = {}
+        with self.working() as work:
+            for reference in stored_in(value):
+                with _noting(gone):
+                    await work.bring(reference)
+            while True:
+                with _noting(gone):
+                    return await work.tried(lambda: hydrate(value, self.fetch, gone))
 
     async def tried(self, does: Callable[[], T]) -> T:
         """Does what cannot wait, fetching what it asks for. What is done must leave no trace when it is broken off."""
@@ -136,6 +161,14 @@ class Shelf:
             self._values.pop(sha256, None)
             if self._size <= self._bytes_max:
                 return
+
+
+@contextmanager
+def _noting(gone: dict[str, Gone]) -> Iterator[None]:
+    try:
+        yield
+    except Ended as ended:
+        gone[ended.sha256] = Gone(str(ended))
 
 
 class Work:

@@ -10,7 +10,7 @@ from noetl.engine.output import Output, failed
 from noetl.engine.reference import Reference
 from noetl.ports import Console, EventLog, ResultStore, ToolCall, Unavailable
 from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
-from noetl.supply.shelf import Shelf, decoded
+from noetl.supply.shelf import Ended, Shelf, decoded, missing
 
 HELD_BYTES_MAX = 256 * 1024 * 1024
 """The most that is given as data at once."""
@@ -57,7 +57,8 @@ class Resolve:
         except (TooLarge, ManifestTooLarge) as error:
             return failed("budget_exceeded", str(error))
         except Unavailable as error:
-            return failed("reference_not_available", str(error), retryable=True)
+            is_over = isinstance(error, Ended)
+            return failed("reference_not_available", str(error), retryable=not is_over)
 
     async def close(self) -> None:
         return
@@ -83,7 +84,7 @@ class Resolve:
         name = str(reference.locator.get("sha256", ""))
         pieces = await self._results.open(name)
         if pieces is None:
-            raise Unavailable(f"the data of {dict(reference.locator)} is not in the result store; it may have expired")
+            raise missing(reference)
         kept, digest, at = bytearray(), sha256(), 0
         try:
             async for piece in pieces:

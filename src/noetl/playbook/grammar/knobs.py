@@ -25,7 +25,7 @@ RESULT = shape(
         Field("inline_max_bytes", COUNT, "Data larger than this is stored and travels as a reference."),
         Field("select", Values(), "Small fields to lift out of large data, by name, for guards."),
         Field("store", DATA, "Where large results are stored."),
-        Field("ttl", Text(lenient=True), "How long a stored result is kept, such as `24h`."),
+        Field("ttl", Text(lenient=True, is_duration=True), "How long a stored result is kept, such as `24h`."),
         Field("compression", Text(), "How stored results are compressed."),
     ],
 )

@@ -11,7 +11,7 @@ from noetl.playbook.rules.rule import Rule
 from noetl.playbook.rules.scopes_in_text import find_tag
 from noetl.playbook.source.nodes import Mapping, Node, Scalar, Sequence
 from noetl.playbook.source.positions import locate
-from noetl.playbook.structure import NotAllowed, UnknownKey, WrongType
+from noetl.playbook.structure import BadDuration, NotAllowed, UnknownKey, WrongType
 
 _FREE_TEXT = frozenset({"description"})
 """Keys of `metadata` that are prose and may well speak of templates."""
@@ -34,7 +34,7 @@ def _mistaken(document: Document) -> list[tuple[int, int]]:
     """What stands where it should not, in the order of the file: other rules say what to write there."""
     found: list[Node] = []
     for finding in document.findings:
-        if isinstance(finding, WrongType | NotAllowed):
+        if isinstance(finding, WrongType | NotAllowed | BadDuration):
             found.append(finding.node)
         elif isinstance(finding, UnknownKey):
             value = finding.parent.get(finding.key.text)
