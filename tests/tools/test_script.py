@@ -3,6 +3,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from noetl.engine.output import Output
@@ -140,13 +141,46 @@ async def test_only_the_end_of_what_was_printed_is_in_the_block() -> None:
     assert (block["stdout"][-5:], block["stderr"][-5:]) == ("xend\n", "yend\n")
 
 
+async def test_no_half_of_a_secret_is_left_where_the_block_is_cut() -> None:
+    secret = "s3cret" * 10
+    script = 'echo "$S$X"; echo "$S$X" >&2; exit 1'
+    call = call_of("script", {"script": script}, {"S": secret, "X": "x" * 16_370})
+    output = await Script(os.environ).run(msgspec.structs.replace(call, secrets=frozenset({secret})), Heard())
+    block = output.blocks["process"]
+    assert isinstance(block, dict)
+    assert [block["stdout"], block["stderr"]] == ["***" + "x" * 16_370 + "\n"] * 2
+
+
+async def test_no_half_of_a_secret_is_left_where_bad_json_is_shown() -> None:
+    secret = "s3cret" * 10
+    call = call_of("script", {"script": 'echo "$X$S"', "parse": "json"}, {"S": secret, "X": "x" * 180})
+    output = await Script(os.environ).run(msgspec.structs.replace(call, secrets=frozenset({secret})), Heard())
+    assert "x***" in error_of(output).message
+
+
+async def test_a_long_last_line_is_cut_in_the_message() -> None:
+    error = error_of(await run({"script": 'echo "$X!" >&2; exit 1'}, {"X": "x" * 5_000}))
+    assert len(error.message) < 1_000
+    assert error.message.endswith("x!")
+
+
+@pytest.mark.parametrize(("script", "found"), [("true", "is empty"), ("echo", "is empty"), ("echo no", "is not JSON")])
+async def test_what_was_printed_instead_of_json_is_said(script: str, found: str) -> None:
+    error = error_of(await run({"script": script, "parse": "json"}))
+    assert error.kind == "input"
+    assert f"standard output must be JSON for `parse: json`, and {found}" in error.message
+
+
 @pytest.mark.parametrize(
     ("fields", "received", "message"),
     [
         ({"script": "x"}, {"x": "a" * 200_000}, "give it as `stdin`"),
         ({"script": "x", "argv": ["a" * 200_000]}, {}, "`argv` has"),
         ({"script": "x"}, {"a=b": "c"}, "the input `a=b` cannot be an environment variable"),
-        ({"script": "x"}, {"x": "a\0b"}, "the script cannot be started: embedded null byte"),
+        ({"script": "x"}, {"content-type": "c"}, "the input `content-type` cannot be an environment variable"),
+        ({"script": "x"}, {"größe": "c"}, "the input `größe` cannot be an environment variable"),
+        ({"script": "x"}, {"x": "a\0b"}, "`x` has a NUL in it, which ends a variable or argument; give it as `stdin`"),
+        ({"script": "x", "argv": ["a\0b"]}, {}, "`argv` has a NUL in it"),
         ({"script": "x"}, {"x": object()}, "the script cannot be started"),
         ({"script": "x", "argv": "a b"}, {}, "`argv` must be a list, and is str"),
         ({"script": "x", "cwd": "/no/such/folder"}, {}, "there is no such folder"),

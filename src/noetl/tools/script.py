@@ -17,6 +17,7 @@ from typing import IO
 import msgspec
 
 from noetl.engine.output import Error, Output, Status
+from noetl.engine.secrets import masked
 from noetl.ports import Console, ToolCall
 from noetl.processes import (
     MEMORY_BYTES_MAX,
@@ -33,6 +34,12 @@ from noetl.processes import (
 STDOUT_BYTES_MAX = 16 * 1024 * 1024
 SHOWN_BYTES_MAX = 16 * 1024
 """What `output.process` keeps of each stream: its end."""
+
+BEGINNING_CHARS_MAX = 200
+"""How much an error shows of what should be JSON and is not."""
+
+LAST_LINE_CHARS_MAX = 500
+"""How much an error shows of the last line on standard error."""
 
 VARIABLE_BYTES_MAX = 128 * 1024 - 1
 """What Linux lets one environment variable or argument hold, its name included."""
@@ -55,7 +62,7 @@ class Script:
         self._environment = clean_environment(environment)
 
     async def run(self, call: ToolCall, console: Console) -> Output:
-        printed = Printed(console, bound_of(call.spec, "stdout_bytes_max", STDOUT_BYTES_MAX))
+        printed = Printed(console, bound_of(call.spec, "stdout_bytes_max", STDOUT_BYTES_MAX), call.secrets)
         with ExitStack() as stack:
             try:
                 script = stack.enter_context(self._script(call))
@@ -94,7 +101,7 @@ class Script:
                 bound_of(call.spec, "memory_bytes_max", MEMORY_BYTES_MAX) // 1024,
             )
             environment = self._environment | task_facts(call) | dict(_variables(call))
-            _check_sizes(argv, environment)
+            _check_values(argv, environment)
             stdin = stack.enter_context(_stdin(call)) if "stdin" in call.fields else None
             whole = ["/bin/sh", "-c", LIMITED, "noetl", *map(str, limits), *argv]
             yield Command(whole, environment, cwd=_cwd(call), stdin=stdin)
@@ -147,8 +154,10 @@ class Timer:
 class Printed:
     """What a script prints: shown as it comes, and kept within bounds. Whoever prints too much data is stopped."""
 
-    def __init__(self, console: Console, stdout_bytes_max: int) -> None:
+    def __init__(self, console: Console, stdout_bytes_max: int, secrets: frozenset[str] = frozenset()) -> None:
         self._console = console
+        self._secrets = secrets
+        self._kept_bytes = SHOWN_BYTES_MAX + max((len(_bytes(text)) for text in secrets), default=0)
         self._decoders = {stream: _decoder("replace") for stream in ("stdout", "stderr")}
         self._kept = {"stdout": bytearray(), "stderr": bytearray()}
         self.stdout_bytes_max = stdout_bytes_max
@@ -168,7 +177,7 @@ class Printed:
         kept = self._kept[stream]
         kept += data
         if stream == "stderr":
-            del kept[:-SHOWN_BYTES_MAX]
+            del kept[: -self._kept_bytes]
         elif len(kept) > self.stdout_bytes_max and self.process is not None:
             self.is_too_much = True
             self.process.kill()
@@ -178,7 +187,15 @@ class Printed:
         return bytes(self._kept["stdout"])
 
     def end_of(self, stream: str) -> str:
-        return self._kept[stream][-SHOWN_BYTES_MAX:].decode("utf-8", "replace")
+        """Masked before it is cut: what is left of a secret at the cut would be known to nobody as a part of it."""
+        shown = _bytes(self._masked(self._kept[stream][-self._kept_bytes :]))
+        return shown[-SHOWN_BYTES_MAX:].decode("utf-8", "replace")
+
+    def beginning(self) -> str:
+        return self._masked(self._kept["stdout"][: self._kept_bytes])[:BEGINNING_CHARS_MAX]
+
+    def _masked(self, data: bytearray) -> str:
+        return str(masked(data.decode("utf-8", "replace"), self._secrets))
 
 
 # ------------------------------------------------------------------------------ what a script gets
@@ -195,13 +212,18 @@ def _argv(call: ToolCall) -> list[object]:
 
 def _variables(call: ToolCall) -> Iterator[tuple[str, str]]:
     for name, value in call.input.items():
-        if not name or "=" in name:
-            raise Refused(f"the input `{name}` cannot be an environment variable: a name has no `=` and is not empty")
+        if not name.isascii() or not name.isidentifier():
+            message = (
+                f"the input `{name}` cannot be an environment variable, which shells name with A-Z, a-z, 0-9 and _"
+            )
+            raise Refused(f"{message}; give it another name, or as `argv` or `stdin`")
         yield name, _text(value)
 
 
-def _check_sizes(argv: list[str], environment: Mapping[str, str]) -> None:
+def _check_values(argv: list[str], environment: Mapping[str, str]) -> None:
     for name, text in [*environment.items(), *(("argv", text) for text in argv)]:
+        if "\0" in text:
+            raise Refused(f"`{name}` has a NUL in it, which ends a variable or argument; give it as `stdin`")
         size = len(name.encode()) + len(text.encode()) + 1
         if size > VARIABLE_BYTES_MAX:
             message = f"`{name}` has {size} bytes, and a variable or argument can hold {VARIABLE_BYTES_MAX}"
@@ -213,6 +235,10 @@ def _text(value: object) -> str:
     if isinstance(value, str):
         return value
     return "" if value is None else msgspec.json.encode(value).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 @contextmanager
@@ -260,7 +286,7 @@ def _output(code: int, printed: Printed, *, parses: bool) -> Output:
     if code < 0:
         return _failed(printed, Error("crash", death(code), retryable=True))
     if code > 0:
-        last = printed.end_of("stderr").strip().rpartition("\n")[2]
+        last = printed.end_of("stderr").strip().rpartition("\n")[2][-LAST_LINE_CHARS_MAX:]
         return _failed(
             printed, Error("exit_code", f"the script left with exit code {code}{last and f': {last}'}"), code
         )
@@ -271,9 +297,8 @@ def _parsed(printed: Printed) -> Output:
     try:
         data: object = msgspec.json.decode(printed.stdout)
     except (msgspec.DecodeError, RecursionError) as error:
-        start = printed.stdout[:200].decode("utf-8", "replace")
-        message = f"standard output is not JSON, which `parse: json` asks for: {error}; it begins with {start!r}"
-        return _failed(printed, Error("input", message), 0)
+        found = f"not JSON: {error}; it begins with {printed.beginning()!r}" if printed.stdout.strip() else "empty"
+        return _failed(printed, Error("input", f"standard output must be JSON for `parse: json`, and is {found}"), 0)
     return Output(data=data, blocks=_blocks(printed, 0))
 
 
