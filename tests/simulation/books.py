@@ -19,6 +19,7 @@ from noetl.engine.reference import Reference, has_mark
 from noetl.engine.size import stored_in
 from noetl.engine.snapshot import decode_snapshot
 from noetl.engine.state import State, empty
+from noetl.playbook.durations import seconds_of
 from noetl.ports import Append, Appended
 from tests.engine.laws.monitor import Monitor
 from tests.simulation.leasebook import LeaseBook, Note
@@ -204,7 +205,7 @@ class Books:
         sha256, ttl = reference.locator.get("sha256"), reference.meta.ttl
         if isinstance(sha256, str):
             known = self._referred.setdefault(sha256, {})
-            until = now + float(ttl.removesuffix("s")) if ttl is not None else float("inf")
+            until = now + (seconds_of(ttl) or 0.0) if ttl is not None else float("inf")
             known[name] = max(until, known.get(name, 0.0))
 
     def _blob(self, sha256: str, name: str, seq: int) -> bytes:

@@ -134,7 +134,7 @@ BUGS = (
         "what executions refer to that have ended is removed",
         20,
         plants.ended_hold_nothing,
-        {"play": bulky(written("many iterations of several tasks"))},
+        {"play": bulky(written("many iterations of several tasks", 2))},
     ),
     Bug(
         "grace_forgotten",

@@ -1,5 +1,6 @@
 """What is played: mostly playbooks made at random, and some that lead straight to where systems like this broke."""
 
+from collections.abc import Mapping
 from functools import cache
 from random import Random
 
@@ -18,6 +19,8 @@ from tests.generators.writer import to_yaml
 WRITTEN_SHARE = 0.4
 BULKY_SHARE = 0.2
 INLINE_BYTES_MAX = 1_000
+TTL = "20s"
+"""Of what is stored in half of the bulky ones."""
 
 HEAD = """\
 apiVersion: noetl.io/v2
@@ -209,13 +212,14 @@ def written(name: str, number: int = 1) -> Play:
 
 
 def bulky(found: Play) -> Play:
-    callees = tuple(map(_storing, found.callees))
-    return msgspec.structs.replace(found, playbook=_storing(found.playbook), callees=callees, is_bulky=True)
+    ttl = {"ttl": TTL} if found.seed % 2 else {}
+    callees = tuple(_storing(its, ttl) for its in found.callees)
+    return msgspec.structs.replace(found, playbook=_storing(found.playbook, ttl), callees=callees, is_bulky=True)
 
 
-def _storing(its: Playbook) -> Playbook:
+def _storing(its: Playbook, ttl: Mapping[str, object]) -> Playbook:
     """The playbook, with little room for data inside of events."""
-    spec = dict(its.executor.spec) | {"result": {"inline_max_bytes": INLINE_BYTES_MAX}}
+    spec = dict(its.executor.spec) | {"result": {"inline_max_bytes": INLINE_BYTES_MAX, **ttl}}
     return msgspec.structs.replace(its, executor=msgspec.structs.replace(its.executor, spec=spec))
 
 

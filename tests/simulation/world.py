@@ -161,7 +161,7 @@ class World:
     def _teach(self, being: Plane | Worker) -> None:
         """Mostly they know the playbooks already: to make them ready again in every life takes a third of the time."""
         if self.given.seed % 4:
-            being._programs._known.update(self.playbooks.programs)
+            being._programs._ready._known.update(self.playbooks.programs)
 
     async def _live(self, name: str, being: Plane | Worker) -> None:
         self._alive[name] = being
