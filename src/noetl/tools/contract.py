@@ -17,8 +17,8 @@ import msgspec
 
 from noetl.engine.output import Error, Output, Status
 from noetl.playbook.kinds import Kind
+from noetl.playbook.wellformed import faults
 from noetl.ports import Tool, ToolCall
-from noetl.tools.wellformed import faults
 
 PATIENCE_S = 30.0
 """How long a check waits before it says that a tool hangs."""

@@ -134,7 +134,7 @@ def _told(error: Exception) -> str:
 
 
 def _checked(point: EntryPoint, plugin: object) -> Plugin:
-    from noetl.tools.wellformed import faults  # noqa: PLC0415 — the grammar is needed where there is a plugin
+    from noetl.playbook.wellformed import faults  # noqa: PLC0415 — the grammar is needed where there is a plugin
 
     whence = _whence(point)
     if not isinstance(plugin, Plugin):
@@ -172,7 +172,7 @@ def _words(playbook: Playbook) -> set[str]:
 
 
 def _without_knobs(words: set[str]) -> set[str]:
-    from noetl.tools.wellformed import SPEC_WORDS  # noqa: PLC0415
+    from noetl.playbook.wellformed import SPEC_WORDS  # noqa: PLC0415
 
     return words - SPEC_WORDS
 

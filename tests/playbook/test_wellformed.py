@@ -3,7 +3,7 @@ import pytest
 
 from noetl.playbook.kinds import KINDS, Kind
 from noetl.playbook.shape import Field, Text
-from noetl.tools.wellformed import faults
+from noetl.playbook.wellformed import faults
 
 FIELD = Field("a", Text(), "A field.")
 SOUND = Kind("mail", "A letter.", {"a": FIELD})
