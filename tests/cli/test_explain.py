@@ -4,6 +4,7 @@ import pytest
 
 from noetl.cli.pages import opening, page_of
 from noetl.playbook.rules import RULES
+from noetl.playbook.rules.needs import NEEDS
 from tests.cli.invoke import noetl
 
 RULE = next(rule for rule in RULES if rule.name == "dangling-arc")
@@ -25,14 +26,14 @@ def test_on_a_terminal_a_page_has_colours_in_place_of_signs() -> None:
 
 def test_without_a_rule_all_are_listed() -> None:
     lines = noetl("explain").out.splitlines()
-    assert len(lines) == len(RULES)
+    assert len(lines) == len(RULES) + len(NEEDS)
     assert "NOE203  error    dangling-arc" in lines
 
 
 def test_the_list_as_json_has_code_severity_and_name() -> None:
     listed = json.loads(noetl("explain", "-o", "json").out)
     assert listed == {
-        "rules": [{"code": rule.code, "severity": rule.severity.value, "name": rule.name} for rule in RULES]
+        "rules": [{"code": rule.code, "severity": rule.severity.value, "name": rule.name} for rule in [*RULES, *NEEDS]]
     }
 
 
@@ -58,7 +59,7 @@ def test_a_word_like_no_rule_leads_to_the_list() -> None:
     assert ran.err.endswith('there is no rule "something-else-altogether"\n  = see: noetl explain\n')
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", [*RULES, *NEEDS], ids=lambda rule: rule.code)
 def test_the_opening_of_a_page_says_what_the_rule_means(rule: object) -> None:
     assert isinstance(rule, type(RULE))
     text = opening(page_of(rule))

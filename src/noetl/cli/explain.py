@@ -11,9 +11,11 @@ from noetl.cli.pages import page_of
 from noetl.cli.reports.json import printed
 from noetl.errors import closest
 from noetl.playbook.rules import RULES
+from noetl.playbook.rules.needs import NEEDS
 from noetl.playbook.rules.rule import Rule
 
 PREFIX = "NOE"
+EXPLAINED = (*RULES, *NEEDS)
 
 COMMAND = Command(
     "explain",
@@ -49,10 +51,10 @@ def main(words: Sequence[str], console: Console) -> int:
 
 def _found(word: str) -> Rule:
     code = f"{PREFIX}{word}" if word.isdigit() else word
-    for rule in RULES:
+    for rule in EXPLAINED:
         if code.lower() in {rule.code.lower(), rule.name}:
             return rule
-    near = closest(word, [spelling for rule in RULES for spelling in (rule.name, rule.code)])
+    near = closest(word, [spelling for rule in EXPLAINED for spelling in (rule.name, rule.code)])
     meant = f'; did you mean "{near}"?' if near else ""
     raise Stopped(f'noetl explain: there is no rule "{word}"{meant}\n  = see: noetl explain')
 
@@ -67,9 +69,9 @@ def _print_page(rule: Rule, arguments: Arguments, console: Console) -> None:
 
 def _print_list(arguments: Arguments, console: Console) -> None:
     if arguments.output == "json":
-        console.data(printed({"rules": [Entry(rule.code, rule.severity.value, rule.name) for rule in RULES]}))
+        console.data(printed({"rules": [Entry(rule.code, rule.severity.value, rule.name) for rule in EXPLAINED]}))
         return
     paint = console.paint_data()
-    for rule in RULES:
+    for rule in EXPLAINED:
         severity = paint(f"{rule.severity.value:<7}", rule.severity.value)
         console.data(f"{rule.code}  {severity}  {rule.name}\n")

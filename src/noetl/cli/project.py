@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from noetl.cli.compiling import Compiler
-from noetl.cli.files import ENDINGS, FOLDERS_SKIPPED
+from noetl.cli.files import ENDINGS, FOLDERS_SKIPPED, looks_like_playbook
 from noetl.playbook.compile import Compilation
 from noetl.playbook.model import encode
 from noetl.ports import Catalog, Registered
@@ -36,12 +36,60 @@ def registered(compilation: Compilation, file: str) -> Registered:
     return Registered(playbook.metadata.path, version, playbook.digest, encode(playbook), file, places)
 
 
+class Project:
+    """The files of a folder and of those below it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def find(self, path: str, compiler: Compiler) -> Compilation | None:
+        """The playbook of a path; where all that claim to be it have errors, the first of those.
+
+        The file that the path spells is tried before all others are.
+        """
+        likely = [self.folder / f"{path}{ending}" for ending in ENDINGS]
+        broken = None
+        for file in (*(each for each in likely if each.is_file()), *self._files()):
+            data = _read(file)
+            if path.encode() not in data:
+                continue
+            compilation = compiler.compiled(data, self._shown(file))
+            if _path_of(compilation) == path:
+                if compilation.playbook is not None:
+                    return compilation
+                broken = broken or compilation
+        return broken
+
+    def paths(self, compiler: Compiler) -> Iterator[str]:
+        """Those of all playbooks that can be read."""
+        for file in self._files():
+            data = _read(file)
+            path = _path_of(compiler.compiled(data, file.name)) if looks_like_playbook(data) else None
+            if path:
+                yield path
+
+    def _shown(self, file: Path) -> str:
+        return str(file.relative_to(self.folder)) if file.is_relative_to(self.folder) else str(file)
+
+    def _files(self) -> Iterator[Path]:
+        count = 0
+        for place, folders, names in os.walk(self.folder):
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOLDERS_SKIPPED)
+            for name in sorted(names):
+                if name.endswith(ENDINGS):
+                    count += 1
+                    if count > FILES_MAX:
+                        return
+                    yield Path(place) / name
+
+
 class ProjectCatalog:
     """Playbooks by path: those in files of the project, which may have changed, and else those once registered."""
 
     def __init__(self, catalog: Catalog, folder: Path, compiler: Compiler) -> None:
         self._catalog = catalog
         self._compiler = compiler
+        self._project = Project(folder)
         self.folder = folder
 
     async def register(self, playbook: Registered) -> None:
@@ -51,36 +99,21 @@ class ProjectCatalog:
         return await self._catalog.by_digest(digest)
 
     async def by_path(self, path: str, version: str | None) -> Registered | None:
-        if version is None:
-            found = self._find(path)
-            if found is not None:
-                await self._catalog.register(found)
-                return found
-        return await self._catalog.by_path(path, version)
-
-    def _find(self, path: str) -> Registered | None:
-        """The file that the path spells is tried before all others are."""
-        likely = [self.folder / f"{path}{ending}" for ending in ENDINGS]
-        for file in (*(each for each in likely if each.is_file()), *_files(self.folder)):
-            try:
-                data = file.read_bytes()
-            except OSError:
-                continue
-            if path.encode() not in data:
-                continue
-            compilation = self._compiler.compiled(data, str(file))
-            if compilation.playbook is not None and compilation.playbook.metadata.path == path:
-                return registered(compilation, str(file))
-        return None
+        found = self._project.find(path, self._compiler) if version is None else None
+        if found is None or found.playbook is None:
+            return await self._catalog.by_path(path, version)
+        playbook = registered(found, str(self.folder / found.source.name))
+        await self._catalog.register(playbook)
+        return playbook
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    count = 0
-    for place, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOLDERS_SKIPPED)
-        for name in sorted(names):
-            if name.endswith(ENDINGS):
-                count += 1
-                if count > FILES_MAX:
-                    return
-                yield Path(place) / name
+def _read(file: Path) -> bytes:
+    """Nothing of a file that cannot be read: it is none of ours."""
+    try:
+        return file.read_bytes()
+    except OSError:
+        return b""
+
+
+def _path_of(compilation: Compilation) -> str | None:
+    return compilation.document.playbook.metadata.path if compilation.document is not None else None

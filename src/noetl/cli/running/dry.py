@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Protocol
 
 import msgspec
@@ -10,7 +13,9 @@ import msgspec
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import OK, Console
 from noetl.cli.live.words import duration
+from noetl.cli.project import Project, home_of
 from noetl.cli.running.checked import compiled
+from noetl.cli.running.needs import Needs, refuse_unmet
 from noetl.cli.workload import workload_of
 from noetl.engine.layering import merge
 from noetl.playbook.drawing.mermaid import mermaid
@@ -31,9 +36,15 @@ class Wanted(Protocol):
 
 
 def dry_run(wanted: Wanted, console: Console) -> int:
-    playbook = compiled(wanted.file, Compiler(), console).playbook
+    compiler = Compiler()
+    compilation = compiled(wanted.file, compiler, console)
+    given = workload_of(wanted.payload, wanted.set, console)
+    folder, environment = Path.cwd(), dict(os.environ)
+    needs = Needs(compiler, Project(folder), environment, home_of(folder, environment))
+    refuse_unmet(asyncio.run(needs.unmet(compilation, given)), console)
+    playbook = compilation.playbook
     assert playbook is not None
-    workload = merge(playbook.workload, workload_of(wanted.payload, wanted.set, console))
+    workload = merge(playbook.workload, given)
     worst = [found for found in analyse(playbook) if isinstance(found, WorstCase)]
     if wanted.output == "json":
         record = {

@@ -10,12 +10,13 @@ from noetl.cli.compiling import Compiler
 from noetl.cli.console import Console, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
-from noetl.cli.project import home_of, registered
+from noetl.cli.project import Project, home_of, registered
 from noetl.cli.reading import required
 from noetl.cli.running.checked import compiled
 from noetl.cli.running.ending import report_end
 from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
+from noetl.cli.running.needs import Needs, refuse_unmet
 from noetl.cli.workload import workload_of
 from noetl.engine.commands import Rejection
 from noetl.engine.rerun import Cut
@@ -65,6 +66,9 @@ async def run_local(wanted: Wanted, console: Console, folder: Path, environment:
     compilation = compiled(wanted.file, compiler, console) if wanted.file else None
     workload = workload_of(wanted.payload, wanted.set, console)
     home = home_of(folder, environment)
+    if compilation is not None:
+        needs = Needs(compiler, Project(folder), environment, home)
+        refuse_unmet(await needs.unmet(compilation, workload), console, quiet=wanted.quiet)
     async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
         if compilation is None:
             execution_id, playbook = await _resumed(runtime, wanted.resume)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from noetl.cli.arguments import Command, Takes
 from noetl.playbook.rules import RULES
+from noetl.playbook.rules.needs import NEEDS
 
 Commands = Sequence[tuple[str, Command]]
 """Each verb's one-line summary and its words."""
@@ -11,7 +12,7 @@ Commands = Sequence[tuple[str, Command]]
 
 def known_words(takes: Takes, choices: Sequence[str]) -> str:
     """The words that may stand there, where they are known."""
-    return " ".join(rule.code for rule in RULES) if takes is Takes.RULE else " ".join(choices)
+    return " ".join(rule.code for rule in (*RULES, *NEEDS)) if takes is Takes.RULE else " ".join(choices)
 
 
 def quoted(text: str) -> str:

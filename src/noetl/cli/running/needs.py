@@ -1,0 +1,209 @@
+"""What a playbook needs of this machine, asked before anything starts: tools, credentials, playbooks, interpreters.
+
+What is missing is told like a mistake, at its place in the file, though the playbook is valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from noetl.cli.compiling import Compiler
+from noetl.cli.console import INVALID, Console, Stopped
+from noetl.cli.embedded import DATABASE_NAME, opened
+from noetl.cli.project import Project
+from noetl.cli.reports import text
+from noetl.cli.running.interpreters import missing_interpreters
+from noetl.engine.layering import merge
+from noetl.errors import closest
+from noetl.playbook.compile import Compilation
+from noetl.playbook.diagnostics import Diagnostic, Severity
+from noetl.playbook.document import Document
+from noetl.playbook.kinds import KINDS
+from noetl.playbook.model import KeychainEntry, Task
+from noetl.playbook.rules.needs import CREDENTIAL_NOT_HERE, KIND_NOT_HERE, PLAYBOOK_NOT_HERE
+from noetl.playbook.rules.written import owners
+from noetl.playbook.source.nodes import Node
+from noetl.ports import Unavailable
+from noetl.storage.keychain import LocalKeychain
+from noetl.tools import BUILT_IN
+
+RUNNABLE = frozenset({*BUILT_IN, "playbook", "workbook"})
+NOT_HERE = frozenset(kind.name for kind in KINDS) - RUNNABLE
+LOCAL_CREDENTIALS = ("env", "file")
+PLAYBOOKS_MAX = 100
+"""Playbooks that are looked at, the one that is to run included."""
+
+
+class Unmet(msgspec.Struct, frozen=True):
+    """Something that is missing, and the file that asks for it. `is_recorded`: the run is to be recorded as failed."""
+
+    compilation: Compilation
+    diagnostic: Diagnostic
+    is_recorded: bool = False
+
+    @property
+    def is_grave(self) -> bool:
+        return self.diagnostic.severity is Severity.ERROR and not self.is_recorded
+
+
+class Call(msgspec.Struct, frozen=True):
+    """A task that calls a playbook by name."""
+
+    caller: Compilation
+    task: Task
+    path: str
+    version: str | None
+
+    @property
+    def place(self) -> Node:
+        node = _document(self.caller).node(self.task)
+        return node.get("path") or node
+
+
+class Needs:
+    """`home` is where the project keeps the playbooks that ran."""
+
+    def __init__(self, compiler: Compiler, project: Project, environment: Mapping[str, str], home: Path) -> None:
+        self._compiler = compiler
+        self._project = project
+        self._environment = environment
+        self._home = home
+        self._keychain = LocalKeychain(environment, project.folder)
+
+    async def unmet(self, compilation: Compilation, workload: Mapping[str, object]) -> list[Unmet]:
+        """All that is missing for a playbook and for those that it calls by name."""
+        playbook = _document(compilation).playbook
+        merged = merge(playbook.workload, workload)
+        found = [*self._of_machine(compilation), *await self._credentials(compilation, merged, Severity.ERROR)]
+        seen = {playbook.metadata.path}
+        pending = [compilation]
+        while pending:
+            for call in _calls(pending.pop()):
+                if call.path not in seen and len(seen) < PLAYBOOKS_MAX:
+                    seen.add(call.path)
+                    child = self._project.find(call.path, self._compiler) if call.version is None else None
+                    found += await self._of_call(call, child)
+                    pending += [child] if child is not None and child.playbook is not None else []
+        return found
+
+    async def _of_call(self, call: Call, child: Compilation | None) -> list[Unmet]:
+        if child is None:
+            return [] if await self._is_registered(call.path, call.version) else [self._absent(call)]
+        if child.playbook is None:
+            return list(_invalid(call, child))
+        # Which workload a child gets is not known yet, and it may never be called.
+        workload = child.playbook.workload
+        return [*self._of_machine(child), *await self._credentials(child, workload, Severity.WARNING)]
+
+    async def _is_registered(self, path: str, version: str | None) -> bool:
+        if not (self._home / DATABASE_NAME).exists():
+            return False
+        async with opened(self._home, self._project.folder, self._compiler) as local:
+            return await local.catalog.by_path(path, version) is not None
+
+    def _of_machine(self, compilation: Compilation) -> list[Unmet]:
+        document, file = _document(compilation), compilation.source.name
+        programs = missing_interpreters(document, file, self._environment)
+        missing = sorted((*_tools(document), *_stores(document), *programs), key=lambda found: found.span)
+        return [Unmet(compilation, found) for found in missing]
+
+    async def _credentials(
+        self, compilation: Compilation, workload: Mapping[str, object], severity: Severity
+    ) -> list[Unmet]:
+        document, unmet = _document(compilation), []
+        for entry in document.playbook.keychain:
+            if entry.kind not in LOCAL_CREDENTIALS:
+                continue
+            try:
+                await self._keychain.value(entry, workload)
+            except Unavailable as missing:
+                found = CREDENTIAL_NOT_HERE.at(_place(document, entry), str(missing), _how_to_give(entry))
+                found = msgspec.structs.replace(found, severity=severity)
+                unmet.append(Unmet(compilation, found, is_recorded=True))
+        return unmet
+
+    def _absent(self, call: Call) -> Unmet:
+        if call.version is not None:
+            message = f'playbook "{call.path}" has not run here in version {call.version}'
+            hint = "leave out `version` to call the playbook as its file is now"
+            return Unmet(call.caller, PLAYBOOK_NOT_HERE.at(call.place, message, hint))
+        near = closest(call.path, self._project.paths(self._compiler))
+        meant = f'; did you mean "{near}"?' if near is not None else ""
+        message = f'there is no playbook "{call.path}" in the files of {self._project.folder}{meant}'
+        hint = "a playbook is found by its `metadata.path`; start noetl in the folder that holds both files"
+        return Unmet(call.caller, PLAYBOOK_NOT_HERE.at(call.place, message, hint))
+
+
+def refuse_unmet(unmet: Sequence[Unmet], console: Console, *, quiet: bool = False) -> None:
+    """Tells all that is missing, and ends the program where nothing can run without it."""
+    grave = [each for each in unmet if each.is_grave]
+    for each in unmet:
+        if not quiet or each.diagnostic.severity is Severity.ERROR:
+            name, lines = each.compilation.source.name, each.compilation.source.lines
+            console.say(text.render(name, lines, each.diagnostic, console.paint_talk()))
+    if grave:
+        things = "1 thing is" if len(grave) == 1 else f"{len(grave)} things are"
+        raise Stopped(f"noetl run: {things} missing, see above; nothing was run", INVALID)
+
+
+def _document(compilation: Compilation) -> Document:
+    assert compilation.document is not None
+    return compilation.document
+
+
+def _tools(document: Document) -> Iterator[Diagnostic]:
+    for owner in owners(document):
+        for task in owner.tool:
+            if task.kind in NOT_HERE:
+                node = document.node(task)
+                message = f'`noetl run` has no tool for the kind "{task.kind}" yet'
+                hint = (
+                    f"the playbook is valid, and cannot run here; kinds that can: {', '.join(sorted(RUNNABLE))}\n"
+                    "do the work in a `python` or `script` task, or install a package that adds a kind"
+                )
+                yield KIND_NOT_HERE.at(node.get("kind") or node, message, hint)
+
+
+def _stores(document: Document) -> Iterator[Diagnostic]:
+    for entry in document.playbook.keychain:
+        if entry.kind not in LOCAL_CREDENTIALS:
+            node = document.node(entry)
+            message = (
+                f'the keychain entry "{entry.name}" is of kind "{entry.kind}", which needs a credential store, '
+                "and `noetl run` has none yet; expected `env` or `file`"
+            )
+            variable = "".join(char if char.isalnum() else "_" for char in entry.name).upper()
+            hint = f"take it from the environment:\n  - name: {entry.name}\n    kind: env\n    var: {variable}"
+            yield CREDENTIAL_NOT_HERE.at(node.get("kind") or node, message, hint)
+
+
+def _place(document: Document, entry: KeychainEntry) -> Node:
+    node = document.node(entry)
+    return node.get("var") or node.get("path") or node
+
+
+def _how_to_give(entry: KeychainEntry) -> str:
+    if entry.kind == "env":
+        return f"set it and run again: export {entry.fields.get('var')}=…"
+    return "write the secret to that file, readable by you alone (chmod 600); paths are taken from the current folder"
+
+
+def _calls(compilation: Compilation) -> Iterator[Call]:
+    """A template may name any playbook, so such calls are left out."""
+    for owner in owners(_document(compilation)):
+        for task in owner.tool:
+            path, version = task.fields.get("path"), task.fields.get("version")
+            if task.kind == "playbook" and isinstance(path, str) and "{" not in f"{path}{version}":
+                yield Call(compilation, task, path, None if version is None else str(version))
+
+
+def _invalid(call: Call, child: Compilation) -> Iterator[Unmet]:
+    """The errors of a child, and who calls it."""
+    errors = [found for found in child.diagnostics if found.severity is Severity.ERROR]
+    yield from (Unmet(child, found) for found in errors)
+    count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
+    message = f'playbook "{call.path}" is in {child.source.name}, which has {count}, see above'
+    yield Unmet(call.caller, PLAYBOOK_NOT_HERE.at(call.place, message, f"check it: noetl validate {child.source.name}"))
