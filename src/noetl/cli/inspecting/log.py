@@ -6,12 +6,18 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from noetl.cli.console import OK, Console
-from noetl.cli.embedded import serving
 from noetl.cli.executing import Followed
 from noetl.cli.inspecting.opening import found
+from noetl.cli.inspecting.reader import while_read
 from noetl.cli.reading import raw_events
+from noetl.control_plane.feed import Feed
+from noetl.control_plane.limits import Limits
+from noetl.control_plane.signals import Signals
 from noetl.engine.codec import UnknownEvent, decode
 from noetl.engine.envelope import Event
+
+FOLLOW_S = 0.3
+"""Between two looks at a log that another process writes."""
 
 
 async def show_events(wanted: Followed, console: Console, folder: Path, environment: dict[str, str]) -> int:
@@ -19,8 +25,8 @@ async def show_events(wanted: Followed, console: Console, folder: Path, environm
         if not wanted.follow:
             await _print(raw_events(local.store, summary.execution_id), console, wanted.output)
             return OK
-        async with serving(local, environment) as runtime:
-            await _print(runtime.plane.feed.events(summary.execution_id), console, wanted.output)
+        feed = Feed(local.store, Signals(), Limits(poll_s=FOLLOW_S))
+        await while_read(console, _print(feed.events(summary.execution_id), console, wanted.output))
     return OK
 
 

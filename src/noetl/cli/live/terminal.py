@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from noetl.cli.live.progress import Doing, IterationLine, Progress, StepLine
-from noetl.cli.live.words import columns, cut, duration, padded
+from noetl.cli.live.words import columns, cut, duration, padded, short_id
 
 if TYPE_CHECKING:
     from noetl.cli.console import Paint
@@ -21,7 +21,7 @@ BAR_WIDTH = 12
 BAR_COLUMNS_MIN = 60
 """A narrower terminal has better uses for its room."""
 
-NAME_WIDTH_MAX = 32
+NAME_WIDTH_MIN, NAME_WIDTH_MAX = 8, 32
 ITEM_WIDTH_MAX = 24
 ITERATIONS_MAX = 3
 """Iterations that are shown beside the counts of a loop."""
@@ -55,8 +55,9 @@ class _Line(NamedTuple):
 
 
 def picture(progress: Progress, view: View) -> list[str]:
-    title = cut(progress.title, view.width - 13)
-    head = f"▶ {view.paint(title, 'strong')}  {view.paint(progress.execution_id[:8], 'code')}"
+    name = short_id(progress.execution_id)
+    title = cut(progress.title, view.width - len(name) - 5)
+    head = f"▶ {view.paint(title, 'strong')}  {view.paint(name, 'code')}"
     rows = [_row(step, view) for step in progress.steps.values()]
     widths = _Widths(rows, view.width)
     lines = [line for row in rows for line in _step_lines(row, widths, view)]
@@ -67,9 +68,11 @@ class _Widths:
     """Of the columns, so that names and times stand below each other."""
 
     def __init__(self, rows: Sequence[_Row], width: int) -> None:
-        self.name = min(max((columns(row.step.name) for row in rows), default=0), NAME_WIDTH_MAX, width // 2)
         self.middle = max((columns(row.middle) for row in rows), default=0)
         self.took = max((columns(row.took) for row in rows), default=0)
+        room = width - 4 - (self.middle + 2 if self.middle else 0) - self.took - 2
+        name_max = max(NAME_WIDTH_MIN, min(NAME_WIDTH_MAX, room))
+        self.name = min(max((columns(row.step.name) for row in rows), default=0), name_max)
 
     def laid(self, row: _Row) -> str:
         middle = f"  {padded(row.middle, self.middle)}" if self.middle else ""
@@ -132,7 +135,9 @@ def _shown(step: StepLine) -> list[IterationLine]:
 
 
 def _iteration(line: IterationLine, view: View) -> str:
-    parts = [part for part in (cut(line.item, ITEM_WIDTH_MAX), *_doing(line.doing, view.now)) if part]
+    parts = [
+        part for part in (cut(line.item, min(ITEM_WIDTH_MAX, view.width // 3)), *_doing(line.doing, view.now)) if part
+    ]
     text = f"{line.label} {'   '.join(parts)}".rstrip()
     return f"      {_mark(line.mark, view)} {cut(text, view.width - 8)}"
 

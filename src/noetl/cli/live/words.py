@@ -10,6 +10,7 @@ from noetl.engine.output import Output, Status
 _LABELS = ("name", "id", "key", "path", "url", "title")
 """What tells a mapping apart from others, the best first."""
 
+SHORT_ID_LETTERS = 13
 LETTERS_A_COLUMN_MAX = 4
 """How much of a text is looked at for each place that it may take."""
 
@@ -33,6 +34,11 @@ def duration(seconds: float) -> str:
 def moment(at: float) -> str:
     """A time as programs read it."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def short_id(execution_id: str) -> str:
+    """The beginning of an id, as far as it tells the time: no other run of a project begins with it."""
+    return execution_id[:SHORT_ID_LETTERS]
 
 
 def item_label(collection: object, index: int) -> str:

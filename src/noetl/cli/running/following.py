@@ -10,6 +10,7 @@ from noetl.cli.live.plain import PlainLines
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.screen import Screen
 from noetl.cli.live.terminal import View, picture
+from noetl.cli.live.words import short_id
 from noetl.control_plane.feed import Feed
 from noetl.engine.codec import decode
 from noetl.engine.envelope import Event
@@ -33,15 +34,14 @@ class Follower:
         """Until the execution has ended."""
         drawing = asyncio.ensure_future(self._draw(self._screen)) if self._screen is not None else None
         if self._screen is None and not self._is_quiet:
-            self._console.say(f"▶ {self._progress.title}  {self._progress.execution_id[:8]}")
+            self._console.say(f"▶ {self._progress.title}  {short_id(self._progress.execution_id)}")
         try:
             async for data in feed.events(self._progress.execution_id):
                 self._see(data)
         finally:
             if drawing is not None:
                 drawing.cancel()
-        if self._screen is not None:
-            self._screen.draw(self._picture(self._screen.size[0]))
+        self._draw_last()
         return self._progress
 
     def say(self, text: str) -> None:
@@ -50,6 +50,17 @@ class Follower:
             self._console.say(text)
         else:
             self._screen.say(text)
+
+    def leave(self, text: str) -> None:
+        """The last word, below the picture as it is now."""
+        self._draw_last()
+        self._console.say(text)
+        self._console.flush()
+
+    def _draw_last(self) -> None:
+        """The picture that stays has all its lines."""
+        if self._screen is not None:
+            self._screen.draw(self._picture(self._screen.size[0]))
 
     def _see(self, data: bytes) -> None:
         event = decode(data)
@@ -69,6 +80,5 @@ class Follower:
             await asyncio.sleep(FRAME_S)
 
     def _picture(self, width: int, height: int | None = None, frame: int = 0) -> list[str]:
-        """Without a height it is the last one, and has all its lines."""
         view = View(self._clock.now(), width, self._console.paint_talk(), frame, height)
         return picture(self._progress, view)

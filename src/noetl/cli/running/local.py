@@ -10,6 +10,7 @@ from noetl.cli.compiling import Compiler
 from noetl.cli.console import Console, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
+from noetl.cli.live.words import short_id
 from noetl.cli.project import Project, home_of, registered
 from noetl.cli.reading import required
 from noetl.cli.running.checked import compiled
@@ -120,7 +121,9 @@ async def _playbook(runtime: Runtime, summary: Summary) -> Registered:
 async def _tell_interrupted(runtime: Runtime, playbook: Registered, console: Console, *, quiet: bool) -> None:
     found: Summary | None = await interrupted(runtime.local.store, playbook.path)
     if found is not None and not quiet:
-        console.say(f"an earlier run of {playbook.path} was interrupted: noetl run --resume {found.execution_id[:8]}")
+        console.say(
+            f"an earlier run of {playbook.path} was interrupted: noetl run --resume {short_id(found.execution_id)}"
+        )
 
 
 async def _followed(
@@ -135,6 +138,6 @@ async def _followed(
     name, steps, clock = program.playbook.metadata.name, list(program.steps), runtime.local.system
     follower = Follower(name, execution_id, steps, console, clock, quiet=wanted.quiet)
     async with working(runtime, execution_id, environment, int(wanted.slots)):
-        with Interrupts(lambda: runtime.plane.cancel(execution_id, "cancelled by Ctrl-C"), follower.say):
+        with Interrupts(lambda: runtime.plane.cancel(execution_id, "interrupted"), execution_id, follower):
             progress = await follower.follow(runtime.plane.feed)
     return await report_end(runtime.local, progress, playbook.path, console, as_json=wanted.output == "json")
