@@ -6,11 +6,22 @@ import apsw
 import pytest
 from apsw.ext import query_info
 
-from noetl.storage.sqlite import Database
+from noetl.storage.sqlite import Database, SqliteStore
 from noetl.storage.sqlite.queries import _texts, query
 from noetl.storage.sqlite.schema import VERSION, _scripts
+from tests.conformance.homes import HandClock
 
-HOT = ("find_open", "find_expired", "find_poisoned", "first_timers", "timers_under", "timers_named", "live", "recent")
+HOT = (
+    "find_open",
+    "find_expired",
+    "find_poisoned",
+    "first_timers",
+    "timers_under",
+    "timers_named",
+    "live",
+    "recent",
+    "held",
+)
 """Searches over everything, which must not get slower with what has ended."""
 
 
@@ -54,6 +65,27 @@ async def test_every_query_fits_the_schema_for_one_row_and_for_several(tmp_path:
             query_info(connection, query(name)).bindings_count <= query_info(connection, query(name, 4)).bindings_count
         )
     connection.close()
+
+
+async def test_of_executions_older_than_the_holds_nothing_is_ever_removed(tmp_path: Path) -> None:
+    """What their events refer to was not written down."""
+    path = tmp_path / "noetl.db"
+    connection = apsw.Connection(str(path))
+    connection.execute("CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL)")
+    connection.execute(next(_scripts())[1].read_text("utf-8"))
+    connection.execute("INSERT INTO migrations VALUES (1, '0001_store.sql')")
+    connection.execute("INSERT INTO executions (namespace, execution_id, head) VALUES ('default', 'e1', 1)")
+    connection.close()
+    clock = HandClock()
+    for namespace, parts in (("default", [None] * 3), ("other", [None, 0, 1])):
+        database = Database(path, namespace=namespace)
+        await database.open()
+        found: list[int | None] = []
+        for _ in range(3):
+            found.append(await SqliteStore(database, clock).next_part(256, 100.0))
+            clock.pass_s(200.0)
+        assert found == parts
+        await database.close()
 
 
 @pytest.mark.parametrize("name", HOT)

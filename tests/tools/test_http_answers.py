@@ -84,6 +84,12 @@ async def test_bytes_are_stored_and_small_ones_are_given_as_base64_too(content_t
     assert (output.ref.meta.bytes, output.ref.meta.sha256) == (len(body), sha256(body).hexdigest())
 
 
+async def test_stored_bytes_say_how_long_they_are_kept() -> None:
+    async with client() as http, site({"/": answer(b"x", "application/zip")}) as server:
+        outputs = [await http.get(server.url, spec=spec) for spec in ({}, {"result": {"ttl": "24h"}})]
+    assert [output.ref.meta.ttl if output.ref is not None else "" for output in outputs] == [None, "24h"]
+
+
 async def test_large_bytes_are_in_the_store_alone() -> None:
     body = bytes(range(256)) * 4096
     async with client() as http, site({"/": answer(body, "application/zip")}) as server:
