@@ -267,3 +267,11 @@ def test_data_that_is_stored_elsewhere_reads_as_if_it_were_not(project: Path, te
     (project / "stored.yaml").write_text(text, "utf-8")
     ran = noetl("run", "stored.yaml", "-q", folder=project)
     assert msgspec.json.decode(ran.stdout) == result
+
+
+def test_the_one_worker_of_a_run_does_the_work_of_every_pool(project: Path) -> None:
+    (project / "pools.yaml").write_text(
+        f"{HEAD}workflow:\n  - step: s\n    spec: {{ pool: gpu }}\n    tool: {{ kind: python, code: result = 7 }}\n",
+        "utf-8",
+    )
+    assert noetl("run", "pools.yaml", "-q", folder=project).stdout == "7\n"

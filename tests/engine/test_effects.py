@@ -6,6 +6,7 @@ from noetl.engine import effects as fx
 from noetl.engine import events as e
 from noetl.engine.commands import CancelExecution, EndWait, Report
 from noetl.engine.output import Output
+from noetl.engine.program import Program
 from tests.engine.driver import Driver, fails
 from tests.engine.logs import only
 from tests.engine.texts import Answers, pipeline, playbook, run
@@ -260,6 +261,12 @@ OWN = "- { name: b, kind: noop, spec: { pool: own } }"
 )
 def test_work_names_the_pool_that_should_run_it(head: str, step: str, tasks: str, pool: str | None) -> None:
     assert offers(pipeline(tasks, step=step, head=head)) == [fx.OfferWork("s#1", pool=pool)]
+
+
+def test_where_there_is_one_worker_no_pools_are_told_apart() -> None:
+    program = run(pipeline(PLAIN, step="spec: { pool: gpu }")).program
+    assert fx.pool_of(program, "s") == "gpu"
+    assert fx.pool_of(Program(program.playbook, has_pools=False), "s") is None
 
 
 LOCAL = ", policy: { exec: local }"

@@ -46,6 +46,13 @@ def test_the_executor_takes_its_aliases() -> None:
     )
 
 
+def test_the_limits_of_the_executor_may_stand_under_its_policy() -> None:
+    spec = "{ policy: { limits: { ctx_bytes_max: 9, task_runs_max: 8 } }, limits: { task_runs_max: 7 } }"
+    assert model(f"{HEAD}executor: {{ spec: {spec} }}\n{NOOP}").executor.spec == {
+        "limits": {"ctx_bytes_max": 9, "task_runs_max": 7}
+    }
+
+
 def test_the_real_knob_wins_over_its_alias() -> None:
     spec = "{ policy: { limits: { max_payload_bytes: 9 } }, result: %s }"
     result = spec % "{ inline_max_bytes: 5, ttl: 1h }"

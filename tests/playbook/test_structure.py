@@ -21,7 +21,6 @@ FULL = whole(
     executor:
       kind: distributed
       version: 2
-      requires: [duckdb]
       spec:
         entry_step: load
         timeout: { connect: 1, total: 5 }

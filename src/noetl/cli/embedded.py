@@ -70,7 +70,7 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
 @asynccontextmanager
 async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Runtime]:
     keychain = LocalKeychain(environment, local.catalog.folder)
-    ready = Ready(local.compiler.installed.kinds_of)
+    ready = Ready(local.compiler.installed.kinds_of, has_pools=False)
     plane = Plane(local.store, local.catalog, local.results, keychain, local.system, ready=ready)
     plane.start()
     try:

@@ -149,6 +149,8 @@ def _loop_started(program: Program, fact: e.LoopStarted) -> list[Effect]:
 
 def pool_of(program: Program, step: str) -> str | None:
     """A pipeline runs on one worker: the first of its tasks whose layered spec names a pool decides."""
+    if not program.has_pools:
+        return None
     pools = (task.spec.get("pool") for task in program.pipeline(step).tasks)
     return next((pool for pool in pools if isinstance(pool, str)), None)
 

@@ -102,7 +102,8 @@ class ReadyBlock(msgspec.Struct, frozen=True):
 class Program:
     """`kind_defaults` are the knobs that a tool starts from, by kind; `places` comes from the compiler.
 
-    `kinds` are those that the playbook may name; installed packages add to them.
+    `kinds` are those that the playbook may name; installed packages add to them. Where there is one worker only,
+    no pools are told apart.
     """
 
     def __init__(
@@ -111,10 +112,13 @@ class Program:
         places: Places | None = None,
         kind_defaults: Mapping[str, Mapping[str, object]] | None = None,
         kinds: Iterable[Kind] = KINDS,
+        *,
+        has_pools: bool = True,
     ) -> None:
         self.playbook = playbook
         self.places = places or Places()
         self.kind_defaults = kind_defaults or {}
+        self.has_pools = has_pools
         self._texts = KIND_TEXTS if kinds is KINDS else {kind.name: kind.texts for kind in kinds}
         self._kinds = frozenset(self._texts)
         self.steps: Mapping[str, ReadyStep] = {step.name: self._step(step) for step in playbook.workflow}

@@ -6,6 +6,7 @@ the rest of the file can still be checked.
 
 from noetl.expressions.sites import Site
 from noetl.playbook.document import Document, Frame, Notes, Place
+from noetl.playbook.grammar.knobs import LIMITS
 from noetl.playbook.grammar.root import API_VERSION_V10
 from noetl.playbook.model import (
     Admit,
@@ -80,9 +81,13 @@ class _Builder:
     def _executor(self, node: Mapping | None, place: Place) -> Executor:
         spec = mapping(node, "spec")
         knobs = self.pipelines.knobs(spec, place.at("spec"))
-        bytes_max = number(mapping(mapping(spec, "policy"), "limits"), "max_payload_bytes")
+        limits = mapping(mapping(spec, "policy"), "limits")
+        bytes_max = number(limits, "max_payload_bytes")
         if bytes_max is not None:
             knobs["result"] = {"inline_max_bytes": int(bytes_max)} | _as_dict(knobs.get("result"))
+        bounds = {name: int(found) for name in LIMITS.fields if (found := number(limits, name)) is not None}
+        if bounds:
+            knobs["limits"] = bounds | _as_dict(knobs.get("limits"))
         return Executor(
             profile=option(node, "profile", Placement) or option(node, "kind", Placement),
             version=text(node, "version"),

@@ -25,10 +25,14 @@ def built_in(_playbook: Playbook) -> Iterable[Kind]:
 
 
 class Ready:
-    """Programs that this process has made ready; a server and a worker in it may share them."""
+    """Programs that this process has made ready; a server and a worker in it may share them.
 
-    def __init__(self, kinds_of: KindsOf = built_in) -> None:
+    Without `has_pools` that worker is the only one, and does the work of all of them.
+    """
+
+    def __init__(self, kinds_of: KindsOf = built_in, *, has_pools: bool = True) -> None:
         self._kinds_of = kinds_of
+        self._has_pools = has_pools
         self._known: dict[str, Program] = {}
 
     def find(self, digest: str) -> Program | None:
@@ -39,7 +43,7 @@ class Ready:
         return found
 
     def make(self, digest: str, registered: Registered) -> Program:
-        found = self._known[digest] = made_ready(registered, self._kinds_of)
+        found = self._known[digest] = made_ready(registered, self._kinds_of, has_pools=self._has_pools)
         if len(self._known) > PROGRAMS_MAX:
             del self._known[next(iter(self._known))]
         return found
@@ -58,6 +62,6 @@ class Programs:
         return found
 
 
-def made_ready(registered: Registered, kinds_of: KindsOf = built_in) -> Program:
+def made_ready(registered: Registered, kinds_of: KindsOf = built_in, *, has_pools: bool = True) -> Program:
     playbook, places = decode(registered.model), Places(registered.file, _places.decode(registered.places))
-    return Program(playbook, places, kinds=kinds_of(playbook))
+    return Program(playbook, places, kinds=kinds_of(playbook), has_pools=has_pools)

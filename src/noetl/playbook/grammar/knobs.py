@@ -24,9 +24,9 @@ RESULT = shape(
     [
         Field("inline_max_bytes", COUNT, "Data larger than this is stored and travels as a reference."),
         Field("select", Values(), "Small fields to lift out of large data, by name, for guards."),
-        Field("store", DATA, "Where large results are stored."),
+        Field("store", DATA, "Where large results are stored.", inert=True),
         Field("ttl", Text(lenient=True, is_duration=True), "How long a stored result is kept, such as `24h`."),
-        Field("compression", Text(), "How stored results are compressed."),
+        Field("compression", Text(), "How stored results are compressed.", inert=True),
     ],
 )
 

@@ -48,7 +48,7 @@ EXECUTOR = shape(
         Field("profile", Choice(tuple(Placement)), "`local` or `distributed`."),
         Field("kind", Choice(tuple(Placement)), "Another name of `profile`."),
         Field("version", Text(lenient=True), "The runtime this playbook was written for."),
-        Field("requires", Value(is_template=False), "What the runtime must offer."),
+        Field("requires", Value(is_template=False), "What the runtime must offer.", inert=True),
         Field("spec", Nested(lambda: EXECUTOR_SPEC), "Defaults for all steps and tasks."),
     ],
 )
