@@ -42,7 +42,7 @@ from noetl.tools.noop import Noop
 from tests.simulation.clocks import SeededChance, SimulatedClock
 from tests.simulation.loop import SimulatedLoop
 
-KINDS = ("noop", "python", "http")
+KINDS = ("noop", "python", "http", "duckdb")
 LONG_S = 1e7
 
 Does = Callable[[ToolCall, Console], Awaitable[Output]]

@@ -413,3 +413,43 @@ async def test_a_selection_that_fails_is_an_error_of_the_task(rig: Rig) -> None:
     [fact] = await done(rig, name)
     assert fact.output.error is not None
     assert fact.output.error.kind == "template"
+
+
+# ------------------------------------------------------------------------------ in time
+
+
+async def forever(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+    await asyncio.Event().wait()
+    return Output()
+
+
+@played
+async def test_a_tool_that_does_not_look_at_the_time_is_stopped_when_it_is_used_up(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    rig.bench.does["a"] = forever
+    name = await rig.begin(plane, pipeline("{ name: a, kind: duckdb, command: x, spec: { timeout: 40 } }"))
+    assert await rig.end(name) == "failed"
+    [fact] = await done(rig, name)
+    assert fact.output.error is not None
+    assert (fact.output.error.kind, fact.output.error.retryable) == ("timeout", True)
+    assert fact.output.error.message == "the task took longer than 40 s (`spec.timeout`) and was stopped"
+    assert fact.output.meta.duration_ms == 40_000
+    assert rig.bench.running == []
+
+
+@played
+async def test_a_timeout_that_a_tool_meets_with_itself_is_its_own(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+
+    async def breaks(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        raise TimeoutError("the disk")
+
+    rig.bench.does["a"] = breaks
+    name = await rig.begin(plane, pipeline("{ name: a, kind: duckdb, command: x, spec: { timeout: 40 } }"))
+    assert await rig.end(name) == "failed"
+    [fact] = await done(rig, name)
+    assert fact.output.error is not None
+    assert fact.output.error.kind == "crash"
+    assert fact.output.error.message == "the `duckdb` tool broke: TimeoutError: the disk"

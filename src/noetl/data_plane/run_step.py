@@ -34,9 +34,14 @@ from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store, t
 from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive
 from noetl.ports import Chance, Clock, Tool, ToolCall, Unavailable
+from noetl.processes import timeout_of
 
 HARMLESS = frozenset({"noop", "resolve"})
 """Kinds without an effect outside: running one again changes nothing."""
+
+
+SELF_TIMED = frozenset({"http", "python", "script"})
+"""Kinds that keep to `spec.timeout` by themselves: they know more about what took so long."""
 
 
 class Runner:
@@ -149,7 +154,7 @@ class Runner:
         """Runs a tool; if it takes long, people see meanwhile that it started."""
         telling = asyncio.get_running_loop().call_later(self._limits.tell_after_s, self._wake)
         try:
-            return _plain(await tool.run(call, console))
+            return _plain(await _in_time(tool, call, console))
         except Exception as bug:  # noqa: BLE001 — whatever a tool raises is an error of its task alone
             return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
         finally:
@@ -213,6 +218,19 @@ class _Ran(msgspec.Struct, frozen=True):
     output: Output | e.TaskWaiting
     own: Mapping[str, object]
     secrets: frozenset[str]
+
+
+async def _in_time(tool: Tool, call: ToolCall, console: TaskConsole) -> Output:
+    limit_s = timeout_of(call.spec) if call.kind not in SELF_TIMED else None
+    limit = asyncio.timeout(limit_s)
+    try:
+        async with limit:
+            return await tool.run(call, console)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        message = f"the task took longer than {limit_s:g} s (`spec.timeout`) and was stopped"
+        return failed("timeout", message, retryable=True)
 
 
 def _with_keychain(work: Run, secrets: Secrets) -> Run:

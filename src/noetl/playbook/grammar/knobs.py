@@ -22,7 +22,7 @@ RESULT = shape(
     "result",
     "How results are kept.",
     [
-        Field("inline_max_bytes", COUNT, "Data larger than this is stored and travels as a reference."),
+        Field("inline_max_bytes", COUNT, "Larger data is stored and travels as a reference; 65536, which is the most."),
         Field("select", Values(), "Small fields to lift out of large data, by name, for guards."),
         Field("store", DATA, "Where large results are stored.", inert=True),
         Field("ttl", Text(lenient=True, is_duration=True), "How long a stored result is kept, such as `24h`."),
