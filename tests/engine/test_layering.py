@@ -27,6 +27,11 @@ def test_a_block_named_after_a_kind_applies_to_that_kind_only_within_its_layer()
     assert effective_spec("noop", KINDS, *layers) == {"timeout": 3}
 
 
+def test_a_knob_may_be_named_like_a_kind() -> None:
+    layers: list[Spec] = [{"python": {"timeout": 1}}, {"python": "./venv"}, {"python": {"timeout": 2}}]
+    assert effective_spec("python", KINDS, *layers) == {"timeout": 2, "python": "./venv"}
+
+
 def test_the_innermost_layer_that_has_a_limit_wins() -> None:
     layers: list[Spec] = [{"limits": {"n": 1}}, {"limits": {"n": 2}}, {"limits": {"m": 3}}, {}, {"limits": 5}]
     assert limit(layers, "n", 9) == 2

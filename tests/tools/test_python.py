@@ -177,6 +177,27 @@ async def test_an_interpreter_is_found_by_its_path_its_name_or_its_virtual_envir
     assert found == [str(home), str(home), str(tmp_path / ".venv/bin/python")]
 
 
+@pytest.mark.parametrize(("named", "own"), [(True, None), (True, sys.executable), (False, None)])
+async def test_the_environment_names_the_interpreter_for_tasks_that_name_none(
+    tmp_path: Path, named: bool, own: str | None
+) -> None:
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / "bin" / "python").symlink_to(sys.executable)
+    tool = Python({"NOETL_PYTHON": str(tmp_path / "venv")} if named else {})
+    spec = {"python": own} if own is not None else {}
+    output = await tool.run(call_of("python", {"code": "import sys; result = sys.executable"}, **spec), Heard())  # type: ignore[arg-type]
+    await tool.close()
+    assert output.data == (str(tmp_path / "venv/bin/python") if named and own is None else sys.executable)
+
+
+async def test_a_missing_interpreter_of_the_environment_is_told_so() -> None:
+    tool = Python({"NOETL_PYTHON": "/no/such/venv"})
+    error = error_of(await tool.run(call_of("python", {"code": "x = 1"}), Heard()))
+    await tool.close()
+    assert error.kind == "input"
+    assert error.message.startswith("`NOETL_PYTHON` is `/no/such/venv`, and there is no interpreter")
+
+
 async def test_a_missing_interpreter_is_told_with_where_it_was_looked_for(tmp_path: Path) -> None:
     error = error_of(await run("x = 1", file=str(tmp_path / "p.yaml"), python=".venv"))
     assert error.kind == "input"

@@ -16,6 +16,8 @@ PID = "import os; result = os.getpid()"
 LEAKS = "import os, sys\nresult = [os.getcwd(), 'left' in globals(), os.environ.get('LEFT'), 'LEFT' in sys.path]"
 LEAVE = "import os, sys\nleft = 1\nos.environ['LEFT'] = 'x'\nsys.path.append('LEFT')\nos.chdir('/')\nsys.stdout.close()"
 
+HOLDING = "def main():\n    held = []\n    while True: held.append(open('/dev/null'))"
+
 
 async def run(tool: Python, code: str, **options: object) -> Output:
     return await tool.run(call_of("python", {"code": code}, **options), Heard())  # type: ignore[arg-type]
@@ -50,6 +52,32 @@ async def test_modules_stay_and_nothing_else_does() -> None:
     assert heard.texts["stdout"] == "heard\n"
     assert await pid(tool) == first
     await tool.close()
+
+
+async def test_what_code_does_to_the_language_ends_with_its_run() -> None:
+    tool = Python(os.environ)
+    patches = "import builtins, sys\nbuiltins.len = lambda _: 42\nbuiltins.extra = 1\nsys.setrecursionlimit(60)\n"
+    patched = [await run(tool, f"{patches}result = [len([]), extra]"), await run(tool, f"{patches}1 / 0")]
+    after = await run(
+        tool, "import sys\nresult = [len([]), 'extra' in dir(__builtins__), sys.getrecursionlimit() > 60]"
+    )
+    children = {await pid(tool), await pid(tool)}
+    await tool.close()
+    assert patched[0].data == [42, 1]
+    assert "ZeroDivisionError" in error_of(patched[1]).message
+    assert after.data == [0, False, True]
+    assert len(children) == 1
+
+
+@pytest.mark.parametrize("code", ["held = []\nwhile True: held.append(open('/dev/null'))", HOLDING])
+async def test_code_that_holds_every_descriptor_is_told_so_with_its_line(code: str) -> None:
+    tool = Python(os.environ)
+    error = error_of(await run(tool, code, open_files_max=32))
+    await tool.close()
+    assert (error.kind, error.retryable) == ("exception", False)
+    assert "OSError: [Errno 24] Too many open files" in error.message
+    assert isinstance(error.details, dict)
+    assert error.details["line"] >= 2
 
 
 @pytest.mark.parametrize(

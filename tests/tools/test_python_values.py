@@ -9,7 +9,7 @@ import json
 import pathlib
 import uuid
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -52,14 +52,70 @@ class Scalar:
         return self.value
 
 
-class Frame:
-    """As a data frame."""
+class Series:
+    """As pandas': what is missing is NaN until it is replaced."""
 
+    def __init__(self, *values: object) -> None:
+        self.values = values
+
+    def isna(self) -> list[bool]:
+        return [value != value for value in self.values]  # noqa: PLR0124
+
+    def notna(self) -> list[bool]:
+        return [not gap for gap in self.isna()]
+
+    def astype(self, _kind: type) -> "Series":
+        return self
+
+    def where(self, kept: list[bool], other: object) -> "Series":
+        return type(self)(*(value if keep else other for value, keep in zip(self.values, kept, strict=True)))
+
+    def tolist(self) -> object:
+        return list(self.values)
+
+
+class Frame(Series):
     columns = ("a",)
 
     def to_dict(self, orient: str) -> object:
         assert orient == "records"
-        return [{"a": Scalar(1)}]
+        return [{"a": value} for value in self.values]
+
+
+class Categories(Series):
+    """As pandas', which become numpy's array."""
+
+    def astype(self, _kind: type) -> Any:
+        return Scalar(list(self.values))
+
+
+class Polars:
+    columns = ("a",)
+
+    def to_dicts(self) -> object:
+        return [{"a": 1}]
+
+
+class Listed:
+    def to_list(self) -> object:
+        return [1]
+
+
+class Time:
+    """As numpy's, which gives a bare number for times finer than those of Python."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = dtype
+
+    def astype(self, dtype: str) -> "Time":
+        return Time(dtype)
+
+    def tolist(self) -> object:
+        return dt.datetime(2026, 1, 2, tzinfo=ZONE) if self.dtype == "datetime64[us]" else 1
+
+
+class NAType:
+    """As pandas' missing value."""
 
 
 class NoTime(dt.datetime):
@@ -96,7 +152,14 @@ def numbers() -> Iterator[int]:
         (Row(Row(1)), {"a": {"a": 1}}),
         (Scalar(1.5), 1.5),
         (Scalar([1, 2]), [1, 2]),
-        (Frame(), [{"a": 1}]),
+        (Frame(Scalar(1), float("nan")), [{"a": 1}, {"a": None}]),
+        (Series(1.5, float("nan"), "x"), [1.5, None, "x"]),
+        (Categories("a", "b"), ["a", "b"]),
+        (Polars(), [{"a": 1}]),
+        (Listed(), [1]),
+        (Time("datetime64[ns]"), "2026-01-02T00:00:00+02:00"),
+        (Time("datetime64[us]"), "2026-01-02T00:00:00+02:00"),
+        (NAType(), None),
         (collections.deque([1]), [1]),
         (collections.ChainMap({"a": 1}), {"a": 1}),
         ({"a": 1}.keys(), ["a"]),

@@ -6,10 +6,13 @@ Spec = Mapping[str, object]
 
 
 def effective_spec(kind: str, kinds: frozenset[str], *layers: Spec) -> dict[str, object]:
-    """The knobs of one task. A block named after a kind applies to tasks of that kind only, within its layer."""
+    """The knobs of one task. A block named after a kind applies to tasks of that kind only, within its layer.
+
+    What is no block is a knob, though it is named like a kind: `python: ./venv`.
+    """
     merged: dict[str, object] = {}
     for layer in layers:
-        general = {key: value for key, value in layer.items() if key not in kinds}
+        general = {key: value for key, value in layer.items() if key not in kinds or not isinstance(value, Mapping)}
         merged = merge(merged, general)
         own = layer.get(kind)
         if isinstance(own, Mapping):

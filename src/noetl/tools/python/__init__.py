@@ -68,7 +68,7 @@ _requests = msgspec.json.Encoder()
 
 
 class Python:
-    """`python` is the interpreter for tasks that name none."""
+    """`python` is the interpreter where neither the task nor `NOETL_PYTHON` of the environment names one."""
 
     def __init__(
         self,
@@ -80,6 +80,7 @@ class Python:
     ) -> None:
         self._environment = clean_environment(environment)
         self._python = python
+        self._named = environment.get("NOETL_PYTHON")
         self._pool = Pool(self._environment, idle_max=idle_max, runs_max=runs_max)
 
     async def run(self, call: ToolCall, console: Console) -> Output:
@@ -128,13 +129,16 @@ class Python:
 
     def _interpreter(self, call: ToolCall) -> str:
         wanted = call.spec.get("python")
-        if wanted is None:
-            return self._python
-        found = find_interpreter(str(wanted), _folder(call), self._environment["PATH"])
+        if wanted is not None:
+            return self._found("spec.python", str(wanted), _folder(call))
+        return self._found("NOETL_PYTHON", self._named, Path()) if self._named else self._python
+
+    def _found(self, setting: str, wanted: str, folder: Path) -> str:
+        found = find_interpreter(wanted, folder, self._environment["PATH"])
         if found is None:
             raise Refused(
-                f"`spec.python` is `{wanted}`, and there is no interpreter and no virtual environment of that name; "
-                f"looked in {_folder(call).absolute()} and on PATH"
+                f"`{setting}` is `{wanted}`, and there is no interpreter and no virtual environment of that name; "
+                f"looked in {folder.absolute()} and on PATH"
             )
         return found
 

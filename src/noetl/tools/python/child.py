@@ -6,6 +6,7 @@ A request and its answer are JSON, each after its length in four bytes.
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import resource
@@ -73,6 +74,8 @@ class Setting:
         self.seen: dict[bytes, bytes] = os.environ._data.copy()  # type: ignore[attr-defined]  # noqa: SLF001
         self.stdout = _stream(1)
         self.stderr = _stream(2)
+        self.builtins = builtins.__dict__.copy()
+        self.recursion = sys.getrecursionlimit()
 
     def restore(self, folder: str, facts: dict[str, str]) -> None:
         self._restore_environment(facts)
@@ -80,6 +83,14 @@ class Setting:
         sys.path[:] = [folder, *self.path] if folder else self.path
         self.stdout = sys.stdout = _stream(1) if self.stdout.closed else self.stdout
         self.stderr = sys.stderr = _stream(2) if self.stderr.closed else self.stderr
+
+    def mend(self) -> None:
+        """Takes back what the code did to the language itself, which we speak too."""
+        if builtins.__dict__ != self.builtins:
+            builtins.__dict__.clear()
+            builtins.__dict__.update(self.builtins)
+        if sys.getrecursionlimit() != self.recursion:
+            sys.setrecursionlimit(self.recursion)
 
     def _restore_environment(self, facts: dict[str, str]) -> None:
         held = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 — compared at every run, so it must be quick
@@ -142,11 +153,14 @@ def answer(request: Json, setting: Setting, bytes_max: int) -> bytes:
     setting.restore(request["folder"], request["facts"])
     is_spent = False
     try:
-        told = b'{"data":' + encoded(run(request), bytes_max)
+        value = run(request)
+        setting.mend()
+        told = b'{"data":' + encoded(value, bytes_max)
     except MemoryError:
         told, is_spent = NO_MEMORY, True
     except BaseException as error:  # noqa: BLE001 — whatever authors raise is their answer
-        told = _encoder.encode({"error": _trouble(error, request)}).encode("utf-8", "backslashreplace")[:-1]
+        setting.mend()
+        told = _told(error, request, setting)
     if os.getpid() != setting.pid:
         os._exit(0)  # a copy of this process that the code forked and forgot: it has no say here
     setting.flush()
@@ -250,6 +264,28 @@ def _any_taker(main: Callable[..., object]) -> Taker:
 # ------------------------------------------------------------------------------ what went wrong
 
 
+def _told(error: BaseException, request: Json, setting: Setting) -> bytes:
+    try:
+        return _as_answer(_trouble(error, request))
+    except Exception:  # noqa: BLE001 — the code holds what it takes to say so, such as the last descriptors
+        setting.clear()
+        _let_go(error)
+        return _as_answer(_trouble(error, request))
+
+
+def _as_answer(trouble: dict[str, object]) -> bytes:
+    return _encoder.encode({"error": trouble}).encode("utf-8", "backslashreplace")[:-1]
+
+
+def _let_go(error: BaseException) -> None:
+    """Ends the variables of all functions that the error came through."""
+    trace = error.__traceback__
+    while trace is not None:
+        with suppress(RuntimeError):  # one that still runs
+            trace.tb_frame.clear()
+        trace = trace.tb_next
+
+
 def _trouble(error: BaseException, request: Json) -> dict[str, object]:
     if isinstance(error, SystemExit):
         return {"kind": "crash", "message": f"the code left by sys.exit({error.code!r}); end with a result instead"}
@@ -347,6 +383,8 @@ def _converted(value: Any, where: str) -> object:
     kind = type(value)
     if hasattr(kind, "__dataclass_fields__"):
         return plain({name: getattr(value, name) for name in kind.__dataclass_fields__}, where)
+    if kind.__name__ == "NAType":  # what pandas calls a missing value
+        return None
     if (kind.__module__, kind.__name__) in _AS_TEXT or isinstance(value, os.PathLike):
         return str(value)
     for method, use in _BY_METHOD:
@@ -359,18 +397,33 @@ def _converted(value: Any, where: str) -> object:
     raise Unfit(f"`{where}` is a {kind.__name__}, which JSON cannot hold; make it text, a number, a list or a dict")
 
 
+def _without_gaps(value: Any) -> object:
+    """The rows of a data frame or the values of a series, without the index. What is missing is None, not NaN."""
+    whole = value.astype(object)
+    whole = whole.where(value.notna(), None) if hasattr(whole, "where") else whole
+    return whole.to_dict("records") if hasattr(value, "columns") else whole.tolist()
+
+
+def _counted(value: Any) -> Any:
+    """Times of numpy in units that Python has too; finer ones would become bare numbers."""
+    kind, _, unit = str(getattr(value, "dtype", "")).partition("64[")
+    return value.astype(f"{kind}64[us]") if unit in ("ns]", "ps]", "fs]", "as]") else value
+
+
 _BY_METHOD: tuple[tuple[str, Callable[[Any], object]], ...] = (
     ("isoformat", lambda value: value.isoformat() if value == value else None),  # noqa: PLR0124
     ("total_seconds", lambda value: value.total_seconds()),
     ("model_dump", lambda value: value.model_dump()),
-    ("columns", lambda value: value.to_dict("records") if hasattr(value, "to_dict") else list(value.columns)),
-    ("tolist", lambda value: value.tolist()),
+    ("isna", _without_gaps),
+    ("to_dicts", lambda value: value.to_dicts()),
+    ("tolist", lambda value: _counted(value).tolist()),
+    ("to_list", lambda value: value.to_list()),
     ("_value_", lambda value: value.value),
     ("__struct_fields__", lambda value: {name: getattr(value, name) for name in value.__struct_fields__}),
     ("__attrs_attrs__", lambda value: {each.name: getattr(value, each.name) for each in value.__attrs_attrs__}),
     ("items", lambda value: dict(value.items())),
 )
-"""Dates and times, where one that is none is not equal to itself; durations, pydantic models, data frames, numpy,
+"""Dates and times, where one that is none is not equal to itself; durations, pydantic models, pandas, polars, numpy,
 enumerations, msgspec, attrs, other mappings."""
 
 _AS_TEXT = frozenset({("decimal", "Decimal"), ("uuid", "UUID"), ("fractions", "Fraction")})
