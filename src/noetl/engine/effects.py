@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from noetl.engine import events as e
+from noetl.engine.blame import child_error
 from noetl.engine.commands import Continue, EndWait, ExpireStep, RequestExecution
 from noetl.engine.descendants import child_share
 from noetl.engine.lifted import Lifted
@@ -111,7 +112,7 @@ def effects(program: Program, state: StateView, fact: e.Fact, now: float) -> lis
         case e.IterationFailed(call=""):
             return _iteration_failed(program, state, fact)
         case e.WorkflowFinished():
-            return finished(state, fact)
+            return finished(program.playbook.metadata.path, state, fact)
         case _:
             return []
 
@@ -211,24 +212,23 @@ def start_child(state: StateView, step_run_id: str, path: e.Path, task_run_id: s
     return StartChild(child.execution_id, child.path, child.version, child.workload, parent)
 
 
-def finished(state: StateView, fact: e.WorkflowFinished) -> list[Effect]:
+def finished(path: str, state: StateView, fact: e.WorkflowFinished) -> list[Effect]:
+    """`path` is that of the playbook."""
     found: list[Effect] = [EndAll(), *(CancelChild(child) for child in fact.children)]
     parent = state.parent
     if parent is not None:
-        told = EndWait(parent.step_run_id, parent.path, parent.task_run_id, answer(state, fact, parent))
+        told = EndWait(parent.step_run_id, parent.path, parent.task_run_id, answer(path, state, fact, parent))
         found.append(TellParent(parent.execution_id, told))
     return found
 
 
-def answer(state: StateView, fact: e.WorkflowFinished, parent: e.Parent) -> Output:
+def answer(path: str, state: StateView, fact: e.WorkflowFinished, parent: e.Parent) -> Output:
     """What the caller of a child execution gets."""
     blocks = {"playbook": {"execution_id": state.execution_id, "status": fact.status}}
     if fact.status == "completed":
         return _returned(state, fact, parent, blocks)
-    kind = "cancelled" if fact.status == "cancelled" else "playbook_failed"
-    cause = fact.error.message if fact.error is not None else fact.status
-    message = f"child execution {state.execution_id} {fact.status}: {cause}"
-    return Output(status=Status.ERROR, error=Error(kind, message), blocks=blocks)
+    error = child_error(path, state.execution_id, fact)
+    return Output(status=Status.ERROR, error=error, blocks=blocks)
 
 
 def _returned(state: StateView, fact: e.WorkflowFinished, parent: e.Parent, blocks: Mapping[str, object]) -> Output:

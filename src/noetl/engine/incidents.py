@@ -115,11 +115,11 @@ def cancel_parked(
     Children of which no end is known are cancelled; one that has ended refuses that.
     """
     state = empty(execution_id)
-    children: dict[str, str] = {}
+    path, children = "", dict[str, str]()
     for fact in readable:
         match fact:
             case e.ExecutionRequested():
-                state.parent = fact.parent
+                state.parent, path = fact.parent, fact.path
             case e.TaskWaiting(is_over=True):
                 children.pop(fact.task_run_id, None)
             case e.TaskWaiting() if fact.child is not None:
@@ -130,7 +130,7 @@ def cancel_parked(
                 pass
     facts = cancelled(state, reason, tuple(children.values()))
     ends = (fact for fact in facts if isinstance(fact, e.WorkflowFinished))
-    return facts, [effect for end in ends for effect in finished(state, end)]
+    return facts, [effect for end in ends for effect in finished(path, state, end)]
 
 
 # ------------------------------------------------------------------------------ what is stranded

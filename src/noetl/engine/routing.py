@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from noetl.engine.binding import BindingFailed, Scope
+from noetl.engine.blame import unrouted
 from noetl.engine.ending import stopped
 from noetl.engine.events import CtxPatched, Fact, NextEvaluated, PatchOrigin, Token, Trigger, Values
 from noetl.engine.output import Error
@@ -100,5 +101,5 @@ def _arc_sets(
 def _unrouted(run: RunView, trigger: Trigger) -> Error:
     cause = trigger.error or Error("failed", "the step failed")
     found = cause.details if isinstance(cause.details, Mapping) else {}
-    message = f"step `{run.step}` failed and no arc takes it: {cause.message}"
+    message = f"{unrouted(run.step)}{cause.message}"
     return Error(cause.kind, message, cause.retryable, {**found, "step_run_id": run.id})

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
+
 import msgspec
 
 from noetl.cli.console import OK, Console
 from noetl.cli.embedded import Local
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import moment
-from noetl.engine.output import NOTHING, Output, fields
+from noetl.engine.blame import callers_of, cause_of, origin_of, step_to_blame
+from noetl.engine.output import NOTHING, Error, Output, fields
 from noetl.supply.shelf import Missing, Shelf
 
 FAILED = 1
@@ -25,8 +29,7 @@ async def report_end(local: Local, progress: Progress, path: str, console: Conso
     elif progress.status == "completed":
         _print(output.data, console)
     if progress.status != "completed" and not as_json:
-        reason = f": {progress.error.message}" if progress.error is not None else ""
-        console.say(f"{progress.status}{reason}")
+        console.say("\n".join(_told(progress.status, progress.error)))
     return {"completed": OK, "cancelled": CANCELLED}.get(progress.status, FAILED)
 
 
@@ -39,6 +42,21 @@ async def whole_output(local: Local, output: Output) -> Output:
         return output
     assert isinstance(found, Output)
     return found
+
+
+def _told(status: str, error: Error | None) -> Iterator[str]:
+    """The cause first; where it lies in a playbook that was called, the way there."""
+    origin = origin_of(error) if error is not None else None
+    if error is None or origin is None:
+        yield status if error is None else f"{status}: {error.message}"
+        return
+    yield f"{status}: {cause_of(error)}"
+    step = f"step `{origin['step']}` of " if origin.get("step") else ""
+    yield f"  in {step}playbook {origin.get('playbook')}"
+    yield from (f"  called by playbook {caller}" for caller in callers_of(origin))
+    if (own := step_to_blame(error)) is not None:
+        yield f"  called by step `{own}`, and no arc takes its failure"
+    yield f"  = look: noetl status {shlex.quote(str(origin.get('execution_id')))}"
 
 
 def _record(progress: Progress, path: str, output: Output) -> dict[str, object]:

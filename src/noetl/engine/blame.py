@@ -1,0 +1,58 @@
+"""What the caller of a child execution is told when the child did not complete: the first cause, then where it lies."""
+
+from collections.abc import Mapping
+
+from noetl.engine.events import WorkflowFinished
+from noetl.engine.names import step_of
+from noetl.engine.output import Error
+
+ORIGIN = "origin"
+"""Under this name the details of an error say in which execution below it the first cause lies."""
+
+
+def child_error(path: str, execution_id: str, fact: WorkflowFinished) -> Error:
+    """However deep executions are nested, the message begins with the first cause and holds it once."""
+    kind = "cancelled" if fact.status == "cancelled" else "playbook_failed"
+    error = fact.error or Error(fact.status, f"it {fact.status}")
+    below = origin_of(error)
+    if below is None:
+        origin: dict[str, object] = {"playbook": path, "execution_id": execution_id, "step": step_to_blame(error)}
+    else:
+        origin = {**below, "called_by": [*callers_of(below), path]}
+    return Error(kind, f"{cause_of(error)}{_where(origin)}", details={ORIGIN: origin})
+
+
+def origin_of(error: Error) -> Mapping[str, object] | None:
+    """The execution below that is to blame; None where the cause lies in the execution itself."""
+    found = error.details.get(ORIGIN) if isinstance(error.details, Mapping) else None
+    return found if isinstance(found, Mapping) else None
+
+
+def cause_of(error: Error) -> str:
+    """The message without the words about where it comes from."""
+    origin, step = origin_of(error), step_to_blame(error)
+    message = error.message.removesuffix(_where(origin)) if origin is not None else error.message
+    return message.removeprefix(unrouted(step)) if step is not None else message
+
+
+def unrouted(step: str) -> str:
+    """How the message begins of an execution that a failed step ended."""
+    return f"step `{step}` failed and no arc takes it: "
+
+
+def _where(origin: Mapping[str, object]) -> str:
+    step = f", step `{origin['step']}`" if origin.get("step") else ""
+    called = "".join(f", called by `{caller}`" for caller in callers_of(origin))
+    return f" (in playbook `{origin.get('playbook')}`{step}{called})"
+
+
+def callers_of(origin: Mapping[str, object]) -> list[object]:
+    """The playbooks between, from the inmost outwards."""
+    found = origin.get("called_by")
+    return list(found) if isinstance(found, list | tuple) else []
+
+
+def step_to_blame(error: Error) -> str | None:
+    """The step whose failure ended the execution."""
+    run = error.details.get("step_run_id") if isinstance(error.details, Mapping) else None
+    return step_of(run) if isinstance(run, str) else None
