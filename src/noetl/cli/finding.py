@@ -6,11 +6,14 @@ from collections.abc import AsyncIterator
 
 from noetl.cli.console import Stopped
 from noetl.cli.embedded import is_gone
+from noetl.engine.worklist import is_within
 from noetl.ports import Store, Summary
 
 LATEST = "@latest"
 PAGE = 500
 SHOWN_MAX = 5
+AFTER_ALL = "~"
+"""Sorts after every letter of an id, and so after all ids with the same beginning."""
 
 
 async def find_execution(store: Store, given: str) -> Summary:
@@ -22,29 +25,36 @@ async def find_execution(store: Store, given: str) -> Summary:
         if not latest:
             raise Stopped("noetl: there is no execution in this project yet\n  = start one: noetl run playbook.yaml")
         return latest[0]
-    found = [each async for each in _all(store) if each.execution_id.startswith(given)]
+    near = await store.recent(f"{given}{AFTER_ALL}", SHOWN_MAX + 1)
+    found = [each.execution_id for each in near if each.execution_id.startswith(given)]
     if len(found) == 1:
-        return found[0]
+        return near[0]
     if not found:
         raise Stopped(f'noetl: no execution begins with "{given}"\n  = see: noetl executions')
-    names = ", ".join(each.execution_id for each in found[:SHOWN_MAX])
-    raise Stopped(f'noetl: {len(found)} executions begin with "{given}": {names}\n  = write more of the id')
+    count = str(len(found)) if len(found) <= SHOWN_MAX else f"more than {SHOWN_MAX}"
+    names = ", ".join(found[:SHOWN_MAX])
+    raise Stopped(f'noetl: {count} executions begin with "{given}": {names}\n  = write more of the id')
 
 
 async def interrupted(store: Store, path: str) -> Summary | None:
-    """The last run of a playbook that has not ended and that no living process works on."""
-    async for each in _all(store):
-        if each.path == path and not each.has_ended:
-            _, rows = await store.rows(each.execution_id)
-            holders = [lease.worker for work in rows.work.values() for lease in work.leases]
-            if all(map(is_gone, holders)):
+    """The last run of a playbook that has not ended, and on which no living process works."""
+    live = [each async for each in _live(store)]
+    for each in reversed(live):
+        if each.path == path and each.parent is None:
+            family = [other.execution_id for other in live if is_within(other.execution_id, each.execution_id)]
+            if not [name for name in family if await _has_holder(store, name)]:
                 return each
     return None
 
 
-async def _all(store: Store) -> AsyncIterator[Summary]:
-    before = ""
-    while page := await store.recent(before, PAGE):
+async def _has_holder(store: Store, execution_id: str) -> bool:
+    _, rows = await store.rows(execution_id)
+    return any(not is_gone(lease.worker) for work in rows.work.values() for lease in work.leases)
+
+
+async def _live(store: Store) -> AsyncIterator[Summary]:
+    after = ""
+    while page := await store.live(after, PAGE):
         for each in page:
             yield each
-        before = page[-1].execution_id
+        after = page[-1].execution_id

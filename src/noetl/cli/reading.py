@@ -12,7 +12,7 @@ from noetl.cli.console import Stopped
 from noetl.cli.embedded import DATABASE_NAME, Local
 from noetl.control_plane.loading import Loader
 from noetl.ports import EventLog
-from noetl.supply.programs import Programs
+from noetl.supply.programs import Programs, Ready
 from noetl.supply.shelf import Shelf
 
 PAGE = 1_000
@@ -37,7 +37,7 @@ def required(home: Path) -> Path:
 
 def loader_of(local: Local, log: EventLog) -> Loader:
     """States from their snapshots and what came after, as a server loads them."""
-    programs = Programs(local.catalog.by_digest)
+    programs = Programs(local.catalog.by_digest, Ready(local.compiler.installed.kinds_of))
     return Loader(log, programs, Shelf(local.results, SHELF_BYTES_MAX), local.system, PAGE)
 
 

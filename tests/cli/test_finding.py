@@ -1,0 +1,100 @@
+"""Executions by what people call them."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+import pytest
+
+from noetl.cli.console import Stopped
+from noetl.cli.embedded import worker_name
+from noetl.cli.finding import SHOWN_MAX, find_execution, interrupted
+from noetl.engine.output import Output
+from noetl.ports import Ask, Console, Summary, ToolCall
+from tests.runtime import Rig, WatchedStore, chain, head, played
+
+CALLER = f"""{head("caller")}
+workflow:
+  - step: ask
+    tool: {{ name: ask, kind: playbook, path: called }}
+"""
+CALLED = chain("only", path="called")
+
+
+class CountedStore(WatchedStore):
+    """Counts the summaries that are read."""
+
+    summaries_read = 0
+
+    async def recent(self, before: str, limit: int) -> Sequence[Summary]:
+        found = await super().recent(before, limit)
+        self.summaries_read += len(found)
+        return found
+
+
+@played
+async def test_a_beginning_finds_its_execution_without_a_look_at_all_of_them(rig: Rig) -> None:
+    store = rig.store = CountedStore(rig.clock)
+    plane = rig.serve()
+    names = [f"{number:03x}-run" for number in range(300)]
+    for name in names:
+        await rig.begin(plane, chain("a"), name=name)
+    for given in (names[0], "0a7", "0a7-", "12b-r", names[-1]):
+        assert (await find_execution(store, given)).execution_id.startswith(given)
+    assert store.summaries_read <= 4 * (SHOWN_MAX + 1)
+
+
+@played
+async def test_a_beginning_of_several_lists_some_of_them(rig: Rig) -> None:
+    plane = rig.serve()
+    for name in ("a1", "a2", "b1", *(f"c{number}" for number in range(9))):
+        await rig.begin(plane, chain("a"), name=name)
+    with pytest.raises(Stopped, match='2 executions begin with "a": a2, a1\n  = write more of the id'):
+        await find_execution(rig.store, "a")
+    with pytest.raises(Stopped, match='more than 5 executions begin with "c": c8, c7, c6, c5, c4\n'):
+        await find_execution(rig.store, "c")
+    with pytest.raises(Stopped, match='no execution begins with "d"'):
+        await find_execution(rig.store, "d")
+    assert (await find_execution(rig.store, "b")).execution_id == "b1"
+    assert (await find_execution(rig.store, "@latest")).execution_id == "c8"
+
+
+@played
+async def test_where_nothing_ran_there_is_no_latest(rig: Rig) -> None:
+    with pytest.raises(Stopped, match="there is no execution"):
+        await find_execution(rig.store, "@latest")
+
+
+@played
+async def test_a_run_that_has_not_ended_was_interrupted_unless_a_living_process_holds_it(rig: Rig) -> None:
+    plane = rig.serve()
+    assert await interrupted(rig.store, "chain") is None
+    name = await rig.begin(plane, chain("a"))
+    found = await interrupted(rig.store, "chain")
+    assert found is not None
+    assert found.execution_id == name
+    assert await interrupted(rig.store, "other") is None
+    granted = await rig.store.claim(Ask(worker_name(), 1, 60.0), 1)
+    assert await interrupted(rig.store, "chain") is None
+    await rig.store.release(granted)
+    await rig.store.claim(Ask(f"{os.uname().nodename}:{os.getpid()}:0", 1, 60.0), 1)
+    assert await interrupted(rig.store, "chain") is not None
+
+
+@played
+async def test_a_run_that_waits_for_a_child_is_held_by_who_holds_the_child(rig: Rig) -> None:
+    plane = rig.serve()
+    await rig.register(CALLED)
+    rig.bench.does["only"] = forever
+    worker = rig.work(plane)
+    await rig.begin(plane, CALLER)
+    await rig.until(lambda: rig.bench.running == ["only"])
+    await rig.free()
+    assert await interrupted(rig.store, "caller") is None
+    await worker.stop(0.0)
+    assert await interrupted(rig.store, "caller") is not None
+
+
+async def forever(_call: ToolCall, _console: Console) -> Output:
+    await asyncio.Event().wait()
+    return Output()
