@@ -82,6 +82,20 @@ async def test_a_child_whose_playbook_is_not_in_the_catalog_fails_its_task(rig: 
 
 
 @played
+async def test_a_child_whose_secrets_are_missing_fails_before_it_works(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    await rig.register(KID + "keychain: [ { name: token, kind: env, var: TOKEN } ]\n")
+    name = await rig.begin(plane, PARENT)
+    assert await rig.end(name, within_s=5.0) == "completed"
+    assert [call.task for call in rig.bench.runs] == ["after"]
+    failed = [fact for fact in await rig.facts(name) if isinstance(fact, e.TaskDone) and fact.task == "call"]
+    assert failed[0].output.error is not None
+    assert failed[0].output.error.kind == "playbook_failed"
+    assert "keychain entries not found: token" in failed[0].output.error.message
+
+
+@played
 async def test_a_version_that_is_not_there_is_named(rig: Rig) -> None:
     plane = rig.serve()
     rig.work(plane)

@@ -67,6 +67,7 @@ def test_a_path_may_be_a_template_and_start_at_home(tmp_path: Path) -> None:
         ("{{ workload.nothing }}", None, "the path of keychain entry 'pass' cannot be made"),
         ("big", b"x" * (FILE_BYTES_MAX + 1), "is larger than 1048576 bytes"),
         ("binary", b"\xff", "is not text in UTF-8"),
+        ("empty", b"\n", "empty is empty"),
         ("list.json", b"[1]", "must hold one JSON object"),
     ],
 )

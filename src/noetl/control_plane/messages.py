@@ -1,6 +1,9 @@
 """Between executions: the start, the cancel and the end of children, delivered at least once and in order."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+import msgspec
 
 from noetl.control_plane.answering import Answering
 from noetl.control_plane.letters import Letter
@@ -14,13 +17,23 @@ from noetl.ports import Busy, Catalog, Message, Store, Unavailable
 from noetl.supply.shelf import Missing
 from noetl.supply.waiting import wait_for
 
+Absent = Callable[[str, Mapping[str, object]], Awaitable[Sequence[str]]]
+"""The keychain entries of a playbook, known by its digest, that cannot be found for a workload."""
+
 
 class Messages:
     def __init__(
-        self, store: Store, catalog: Catalog, executions: Executions, signals: Signals, limits: Limits
+        self,
+        store: Store,
+        catalog: Catalog,
+        absent: Absent,
+        executions: Executions,
+        signals: Signals,
+        limits: Limits,
     ) -> None:
         self._store = store
         self._catalog = catalog
+        self._absent = absent
         self._shelf = executions.shelf
         self._answering = Answering(executions)
         self._signals = signals
@@ -70,7 +83,9 @@ class Messages:
             workload = await self._shelf.hydrated(start.workload)
         except Missing as gone:
             return _refusal(id_, start, f"the workload of playbook {start.path!r} is lost: {gone}")
-        return Letter(as_request(_with(start, workload), found.digest), done=id_)
+        request = as_request(_with(start, workload), found.digest)
+        missing = await self._absent(found.digest, request.workload)
+        return Letter(msgspec.structs.replace(request, missing=missing), done=id_)
 
 
 def _refusal(id_: int, start: StartChild, message: str) -> Letter:

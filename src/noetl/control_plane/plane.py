@@ -70,7 +70,7 @@ class Plane:
         self._signals = Signals()
         self._programs = Programs(catalog.by_digest, ready)
         self._executions = Executions(store, self._programs, results, system, self._signals, limits)
-        self._messages = Messages(store, catalog, self._executions, self._signals, limits)
+        self._messages = Messages(store, catalog, self._absent, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
         self._collector = Collector(store, results, limits)
@@ -101,8 +101,7 @@ class Plane:
         program = await self._programs.get(playbook.digest)
         if program is None:
             return Rejection("unknown", f"the playbook {playbook.path!r} is not registered")
-        merged = merge(program.playbook.workload, workload)
-        missing = await self._credentials.missing(program.playbook.keychain, merged)
+        missing = await self._absent(playbook.digest, workload)
         command = RequestExecution(playbook.path, playbook.digest, workload, playbook.version, missing=missing)
         answer = await self._send(name, Letter(command))
         return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
@@ -119,10 +118,17 @@ class Plane:
         if isinstance(asked, Rejection):
             return asked
         workload = merge(asked.workload, overlay)
-        missing = await self._credentials.missing(program.playbook.keychain, merge(program.playbook.workload, workload))
+        missing = await self._absent(origin.digest, workload)
         name = execution_id or self._chance.new_id()
         answer = await self._send(name, Letter(msgspec.structs.replace(asked, workload=workload, missing=missing)))
         return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
+
+    async def _absent(self, digest: str, workload: Mapping[str, object]) -> Sequence[str]:
+        """The keychain entries of a playbook that cannot be found."""
+        program = await self._programs.get(digest)
+        if program is None or not program.playbook.keychain:
+            return ()
+        return await self._credentials.missing(program.playbook.keychain, merge(program.playbook.workload, workload))
 
     async def cancel(self, execution_id: str, reason: str | None = None) -> Rejection | None:
         answer = await self._send(execution_id, Letter(CancelExecution(reason)))

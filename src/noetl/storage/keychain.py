@@ -81,6 +81,8 @@ def _content(entry: KeychainEntry, path: Path, data: bytes) -> object:
         raise Unavailable(f"keychain entry {entry.name!r}: {path} is not text in UTF-8") from error
     if path.suffix == ".json":
         return _fields(entry, path, text)
+    if not text.strip():
+        raise Unavailable(f"keychain entry {entry.name!r}: {path} is empty")
     return _one_value(text)
 
 
