@@ -106,7 +106,7 @@ async def collect(folder: Path, *ages_s: float) -> list[set[str]]:
     clock = Shifted(0.0)
     async with store_of(folder, clock) as store:
         results = FileResults(folder / ".noetl" / "results")
-        collector = Collector(store, results, Limits(collect_every_s=1.0))
+        collector = Collector(store, results, Limits(collect_every_s=HOUR_S))
         await collector._collect_next()
         for age_s in ages_s:
             clock.by_s = age_s
