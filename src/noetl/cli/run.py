@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.console import OK, Console, Stopped
@@ -51,10 +50,7 @@ def main(words: Sequence[str], console: Console) -> int:
     if arguments is None:
         return OK
     _check(arguments)
-    if arguments.dry_run:
-        code: int = import_module("noetl.cli.running.dry").dry_run(arguments, console)
-        return code
-    return carry_out(arguments, console, "running.local:run_local")
+    return carry_out(arguments, console, "running.dry:dry_run" if arguments.dry_run else "running.local:run_local")
 
 
 def _check(arguments: Arguments) -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
+from noetl.cli import run
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import OK, Console
 from noetl.cli.live.words import duration
@@ -24,24 +22,12 @@ from noetl.playbook.net.analysis import analyse
 from noetl.playbook.net.findings import Bound, BoundKind, WorstCase
 
 
-class Wanted(Protocol):
-    @property
-    def file(self) -> str: ...
-    @property
-    def set(self) -> tuple[str, ...]: ...
-    @property
-    def payload(self) -> str: ...
-    @property
-    def output(self) -> str: ...
-
-
-def dry_run(wanted: Wanted, console: Console) -> int:
+async def dry_run(wanted: run.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     compiler = Compiler()
     compilation = compiled(wanted.file, compiler, console)
     given = workload_of(wanted.payload, wanted.set, console)
-    folder, environment = Path.cwd(), dict(os.environ)
     needs = Needs(compiler, Project(folder), environment, home_of(folder, environment))
-    refuse_unmet(asyncio.run(needs.unmet(compilation, given)), console)
+    refuse_unmet(await needs.unmet(compilation, given), console)
     playbook = compilation.playbook
     assert playbook is not None
     workload = merge(playbook.workload, given)

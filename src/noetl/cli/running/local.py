@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol
 
+from noetl.cli import rerun, run
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import Console, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
@@ -25,44 +25,7 @@ from noetl.ports import Registered, Summary
 from noetl.supply.programs import made_ready
 
 
-class View(Protocol):
-    """How a run is shown and how wide it runs."""
-
-    @property
-    def slots(self) -> str: ...
-    @property
-    def output(self) -> str: ...
-    @property
-    def quiet(self) -> bool: ...
-
-
-class Wanted(View, Protocol):
-    """What `noetl run` is told."""
-
-    @property
-    def file(self) -> str: ...
-    @property
-    def set(self) -> tuple[str, ...]: ...
-    @property
-    def payload(self) -> str: ...
-    @property
-    def resume(self) -> str: ...
-
-
-class Again(View, Protocol):
-    """What `noetl rerun` is told."""
-
-    @property
-    def id(self) -> str: ...
-    @property
-    def from_(self) -> str: ...
-    @property
-    def failed_iterations(self) -> bool: ...
-    @property
-    def set(self) -> tuple[str, ...]: ...
-
-
-async def run_local(wanted: Wanted, console: Console, folder: Path, environment: dict[str, str]) -> int:
+async def run_local(wanted: run.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     compiler = Compiler()
     compilation = compiled(wanted.file, compiler, console) if wanted.file else None
     workload = workload_of(wanted.payload, wanted.set, console)
@@ -80,7 +43,7 @@ async def run_local(wanted: Wanted, console: Console, folder: Path, environment:
         return await _followed(runtime, execution_id, playbook, wanted, console, environment)
 
 
-async def rerun_local(wanted: Again, console: Console, folder: Path, environment: dict[str, str]) -> int:
+async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     """What failed, or what follows from a step, as a new execution that keeps the rest."""
     overlay = workload_of("", wanted.set, console)
     home = required(home_of(folder, environment))
@@ -130,7 +93,7 @@ async def _followed(
     runtime: Runtime,
     execution_id: str,
     playbook: Registered,
-    wanted: View,
+    wanted: run.Arguments | rerun.Arguments,
     console: Console,
     environment: dict[str, str],
 ) -> int:
