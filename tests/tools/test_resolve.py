@@ -43,6 +43,39 @@ async def test_what_came_from_outside_stays_data_whatever_it_looks_like() -> Non
 
 
 @pytest.mark.parametrize(
+    ("content_type", "data", "value"),
+    [
+        ("application/json", b"\xef\xbb\xbf[1]", [1]),
+        ("application/json; charset=iso-8859-1", b'["\xe9"]', ["é"]),
+        ("application/json", b" ", None),
+        ("text/plain", b"\xe9", "é"),
+        ("text/plain; charset=utf-16", "é".encode("utf-16"), "é"),
+        ("text/csv; charset=nonsense", b"a,b", "a,b"),
+    ],
+)
+async def test_what_came_from_outside_is_read_in_its_charset(content_type: str, data: bytes, value: object) -> None:
+    results = MemoryResults()
+    output = await resolved(results, await stored(results, data, content_type, raw=True))
+    assert (output.status, output.data) == (Status.OK, value)
+
+
+async def test_what_is_called_json_and_is_not_is_an_error_and_can_be_read_as_bytes() -> None:
+    results = MemoryResults()
+    ref = await stored(results, b"<h1>oops</h1>", raw=True)
+    kind, retryable, message = said(await resolved(results, ref))
+    assert (kind, retryable) == ("response", False)
+    assert "the stored data is called application/json and is not JSON" in message
+    assert (await resolved(results, ref, {"unit": "bytes"})).data == "<h1>oops</h1>"
+
+
+@pytest.mark.parametrize(("charset", "text"), [("", "\ufffd"), ("; charset=latin-1", "\xa9"), ("; charset=?", "\xa9")])
+async def test_a_range_may_cut_a_character_in_two(charset: str, text: str) -> None:
+    results = MemoryResults()
+    ref = await stored(results, "é".encode(), f"text/plain{charset}", raw=True)
+    assert (await resolved(results, ref, [1, 2])).data == text
+
+
+@pytest.mark.parametrize(
     ("range_", "data"),
     [
         ([1, 3], [1, 2]),

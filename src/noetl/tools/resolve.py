@@ -11,6 +11,7 @@ from noetl.engine.reference import Reference
 from noetl.ports import Console, EventLog, ResultStore, ToolCall, Unavailable
 from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
 from noetl.supply.shelf import Ended, Shelf, decoded, missing
+from noetl.supply.texts import NOT_JSON, json_of, part_of_text, text_of
 
 HELD_BYTES_MAX = 256 * 1024 * 1024
 """The most that is given as data at once."""
@@ -24,6 +25,10 @@ class BadInput(Exception):
 
 class Mismatch(Exception):
     """The bytes are not those that the reference means."""
+
+
+class NotJson(Exception):
+    """Stored data that is called JSON and is not."""
 
 
 class TooLarge(Exception):
@@ -54,6 +59,8 @@ class Resolve:
             return failed("input", str(error))
         except Mismatch as error:
             return failed("checksum_mismatch", str(error))
+        except NotJson as error:
+            return failed("response", str(error))
         except (TooLarge, ManifestTooLarge) as error:
             return failed("budget_exceeded", str(error))
         except Unavailable as error:
@@ -73,11 +80,11 @@ class Resolve:
             raise BadInput(f"`ref` is of type {reference.type!r}; this runtime has blob and relational references")
         is_json = _is_json(reference)
         if is_json and wanted.unit != "bytes":
-            value = decoded(reference, await self._bytes(reference, WHOLE))
+            value = _value(reference, await self._bytes(reference, WHOLE))
             return _items(await shelf.hydrated(value), wanted)
         if wanted.unit == "items":
             raise BadInput(f"`range` is of bytes here: the data is {reference.meta.content_type}, not JSON")
-        return _shown(await self._bytes(reference, wanted), reference)
+        return _shown(await self._bytes(reference, wanted), reference, wanted)
 
     async def _bytes(self, reference: Reference, wanted: Range) -> bytes:
         """The range of the bytes; all of them are read, since only all of them can be checked."""
@@ -125,6 +132,17 @@ def range_of(value: object) -> Range:
     return found
 
 
+def _value(reference: Reference, data: bytes) -> object:
+    """A value of ours, or what came from outside as it was, which may be called JSON without being so."""
+    if not reference.locator.get("raw"):
+        return decoded(reference, data)
+    try:
+        return json_of(data, reference.meta.content_type)
+    except NOT_JSON as error:
+        message = f"the stored data is called {reference.meta.content_type} and is not JSON: {error}"
+        raise NotJson(f"{message}; `range` with `unit: bytes` takes it as it is") from error
+
+
 def _items(value: object, wanted: Range) -> object:
     if wanted == WHOLE:
         return value
@@ -137,11 +155,14 @@ def _word(value: object) -> str:
     return "a mapping" if isinstance(value, Mapping) else type(value).__name__
 
 
-def _shown(data: bytes, reference: Reference) -> str:
+def _shown(data: bytes, reference: Reference, wanted: Range) -> str:
     """Text as it is, anything else in base64. A range may cut a character in two."""
-    kind = reference.meta.content_type.partition(";")[0].strip().lower()
+    content_type = reference.meta.content_type
+    kind = content_type.partition(";")[0].strip().lower()
     is_text = kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "csv", "javascript"))
-    return data.decode("utf-8", "replace") if is_text else b64encode(data).decode()
+    if not is_text:
+        return b64encode(data).decode()
+    return text_of(data, content_type) if wanted == WHOLE else part_of_text(data, content_type)
 
 
 def _is_json(reference: Reference) -> bool:

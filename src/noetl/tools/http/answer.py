@@ -1,8 +1,7 @@
 """The body of an answer: read as JSON, as text, or kept in the result store piece by piece."""
 
 from base64 import b64encode
-from codecs import BOM_UTF8
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 
 import aiohttp
 import msgspec
@@ -11,6 +10,7 @@ from noetl.engine.reference import Reference, ReferenceMeta
 from noetl.engine.secrets import MASK, Redactor, hideable, masked
 from noetl.engine.size import inline_bytes_max, ttl_of
 from noetl.ports import ResultStore, ToolCall
+from noetl.supply.texts import NOT_JSON, json_of, text_of
 from noetl.tools.http.inflating import PIECE_BYTES, TooLarge, Unreadable, inflating
 from noetl.tools.http.knobs import Knobs
 
@@ -63,7 +63,7 @@ async def body_of(response: aiohttp.ClientResponse, call: ToolCall, knobs: Knobs
         return Body(_json(data, content_type, wanted, call.secrets))
     if form == "unknown" and not _is_utf8(data):
         return await _stored(_again(data), call, content_type, results, is_shown=True)
-    return Body(_text(data, content_type) if data or wanted == "text" else None)
+    return Body(text_of(data, content_type) if data or wanted == "text" else None)
 
 
 def _check_size(response: aiohttp.ClientResponse, bytes_max: int) -> None:
@@ -86,7 +86,7 @@ async def beginning_of(response: aiohttp.ClientResponse, secrets: frozenset[str]
     form = _form_of(content_type)
     if form == "bytes" or (form == "unknown" and not _is_utf8(bytes(data))):
         return None, ""
-    text = _text(bytes(data), content_type)
+    text = text_of(bytes(data), content_type)
     shown = _beginning(text, secrets)
     return _lenient(text) if form == "json" and not is_cut else _whole(text, secrets, is_cut=is_cut) or None, shown
 
@@ -143,12 +143,9 @@ def _form_of(content_type: str) -> str:
 
 
 def _json(data: bytes, content_type: str, wanted: str, secrets: frozenset[str]) -> object:
-    """JSON is UTF-8, but for servers that say otherwise; a mark of the byte order before it is no part of it."""
-    is_plain = "charset" not in content_type.lower() and not data.startswith(BOM_UTF8)
     try:
-        body = data if is_plain else _text(data, content_type)
-        return msgspec.json.decode(body) if body.strip() else None
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        return json_of(data, content_type)
+    except NOT_JSON as error:
         why = "which `response: json` asks for" if wanted == "json" else "as its content type says"
         beginning = _beginning(data.decode("utf-8", "replace"), secrets)
         message = f"the answer is not JSON, {why}: {error}; `response: text` takes it as it is"
@@ -170,20 +167,6 @@ def _beginning(text: str, secrets: frozenset[str]) -> str:
 def _whole(text: str, secrets: frozenset[str], *, is_cut: bool) -> str:
     """What came; where it was cut off, without an end that may be the beginning of a secret."""
     return Redactor(hideable(secrets), MASK).feed(str(masked(text, secrets))) if is_cut else text
-
-
-def _text(data: bytes, content_type: str) -> str:
-    """By the declared charset; else UTF-8, or what older servers send without saying so."""
-    charset = _parameters(content_type).get("charset", "utf-8")
-    try:
-        return data.decode(charset).removeprefix("\ufeff")
-    except (UnicodeDecodeError, LookupError):
-        return data.decode("latin-1")
-
-
-def _parameters(content_type: str) -> Mapping[str, str]:
-    pairs = (part.partition("=") for part in content_type.split(";")[1:])
-    return {name.strip().lower(): value.strip().strip('"') for name, _, value in pairs}
 
 
 def _is_utf8(data: bytes) -> bool:
