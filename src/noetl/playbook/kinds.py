@@ -63,6 +63,14 @@ _HTTP_TIMEOUT = shape(
 _MEMORY = Field("memory_bytes_max", Number(integer=True, minimum=1), "The most memory a process may use; 4 GiB.")
 _OPEN_FILES = Field("open_files_max", Number(integer=True, minimum=16), "The most files a process may have open; 1024.")
 
+_NO_TIMEOUT = Field(
+    "timeout",
+    _SECONDS,
+    "The step's `spec.policy.lifecycle.timeout_s` bounds a call.",
+    inert=True,
+    elsewhere="the tasks that are called; `spec.policy.lifecycle.timeout_s` bounds the step",
+)
+
 _NOOP = Kind("noop", "Does nothing. A place for rules and `set`.", {})
 
 _HTTP = Kind(
@@ -180,6 +188,7 @@ _PLAYBOOK = Kind(
         Field("version", Text(lenient=True, is_template=True), "The version to run; the latest when left out."),
         Field("return_step", _TEXT, "The step of the child whose output is returned."),
     ),
+    knobs=_by_name(_NO_TIMEOUT),
     is_callee=True,
     blocks={"playbook": ()},
 )
@@ -188,6 +197,7 @@ _WORKBOOK = Kind(
     "workbook",
     "A block of this playbook's `workbook`.",
     _by_name(Field("task", Text(), "The block's name.", required=True)),
+    knobs=_by_name(_NO_TIMEOUT),
     is_callee=True,
 )
 

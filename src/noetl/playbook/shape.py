@@ -107,7 +107,7 @@ Type = (
 class Field(msgspec.Struct, frozen=True):
     """A key. `rule` names the rule that speaks when it is used: an older word, or a word in the wrong place.
 
-    `inert` keys are accepted and do nothing yet.
+    `inert` keys are accepted and do nothing yet; with `elsewhere` they do nothing here, and that is where they do.
     """
 
     name: str
@@ -116,6 +116,7 @@ class Field(msgspec.Struct, frozen=True):
     required: bool = False
     rule: str | None = None
     inert: bool = False
+    elsewhere: str = ""
 
 
 class Shape(msgspec.Struct, frozen=True):

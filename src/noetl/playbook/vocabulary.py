@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from noetl.playbook.grammar.knobs import KNOBS
+from noetl.playbook.grammar.knobs import TASK_KNOBS
 from noetl.playbook.grammar.root import EXECUTOR_SPEC, KEYCHAIN_FIELDS
 from noetl.playbook.grammar.tasks import TASK_FIELDS, TASK_SPEC_FIELDS
 from noetl.playbook.grammar.workflow import LOOP_SPEC, STEP_SPEC
@@ -87,7 +87,7 @@ def _with_kind_blocks(base: Shape, kinds: Iterable[Kind], unusable: Iterable[str
 
 
 def _kind_block(kind: Kind) -> Field:
-    knobs = {field.name: field for field in KNOBS} | dict(kind.knobs)
+    knobs = {field.name: field for field in TASK_KNOBS} | dict(kind.knobs)
     block = shape(f"{kind.name} knobs", f"Knobs of every {kind.name} task.", knobs.values())
     return Field(kind.name, Nested(lambda: block), f"Knobs of every {kind.name} task.")
 

@@ -1,6 +1,6 @@
 """Knobs: what a `spec` may hold at any level, merged from the executor down to the task."""
 
-from noetl.playbook.shape import Either, Field, Nested, Number, Text, Value, Values, shape
+from noetl.playbook.shape import Either, Field, Nested, Number, Shape, Text, Value, Values, shape
 
 DATA = Values(is_template=False)
 
@@ -39,6 +39,14 @@ LIMITS = shape(
     ],
 )
 
+_CTX_BYTES, _TASK_RUNS = LIMITS.fields["ctx_bytes_max"], LIMITS.fields["task_runs_max"]
+_NOT_HERE = (
+    Field(_CTX_BYTES.name, _CTX_BYTES.type, _CTX_BYTES.doc, inert=True, elsewhere="`executor.spec.limits`"),
+    Field(_TASK_RUNS.name, _TASK_RUNS.type, _TASK_RUNS.doc, inert=True, elsewhere="the `spec.limits` of the step"),
+)
+STEP_LIMITS = shape(LIMITS.title, LIMITS.doc, [_TASK_RUNS, _NOT_HERE[0]])
+TASK_LIMITS = shape(LIMITS.title, LIMITS.doc, _NOT_HERE)
+
 KNOBS: tuple[Field, ...] = (
     Field("timeout", Either((SECONDS, Nested(lambda: TIMEOUT))), "Seconds one task run may take."),
     Field("result", Nested(lambda: RESULT), "How results are kept."),
@@ -51,3 +59,12 @@ KNOBS: tuple[Field, ...] = (
     Field("lease", DATA, "Hints on leases.", inert=True),
     Field("set", Value(), "`set` never stands under `spec`.", rule="NOE402"),
 )
+
+
+def _knobs(limits: Shape) -> tuple[Field, ...]:
+    """The knobs of a place where fewer limits have an effect."""
+    own = Field("limits", Nested(lambda: limits), "Bounds on what a run may use.")
+    return tuple(own if field.name == own.name else field for field in KNOBS)
+
+
+STEP_KNOBS, TASK_KNOBS = _knobs(STEP_LIMITS), _knobs(TASK_LIMITS)

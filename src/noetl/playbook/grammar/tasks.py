@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from noetl.playbook.grammar.knobs import COUNT, KNOBS
+from noetl.playbook.grammar.knobs import COUNT, TASK_KNOBS
 from noetl.playbook.grammar.policies import TASK_POLICY
 from noetl.playbook.shape import (
     Assignments,
@@ -21,7 +21,7 @@ from noetl.playbook.shape import (
 
 TASK_SPEC_FIELDS: tuple[Field, ...] = (
     Field("policy", Nested(lambda: TASK_POLICY, list_rule="NOE301"), "How the output decides what comes next."),
-    *KNOBS,
+    *TASK_KNOBS,
 )
 
 TASK_NAME = Field("name", Name(), "The task's name, unique in its pipeline.")

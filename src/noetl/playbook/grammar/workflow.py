@@ -1,6 +1,6 @@
 """Steps, loops, routing and workbook blocks."""
 
-from noetl.playbook.grammar.knobs import DATA, KNOBS
+from noetl.playbook.grammar.knobs import DATA, STEP_KNOBS
 from noetl.playbook.grammar.policies import LOOP_POLICY, STEP_POLICY
 from noetl.playbook.model import Join, LoopMode, RouteMode
 from noetl.playbook.shape import (
@@ -30,7 +30,7 @@ STEP_SPEC = shape(
             "`each`: every token runs the step. `all`: it waits for all that can still come.",
         ),
         Field("policy", Nested(lambda: STEP_POLICY, list_rule="NOE301"), "Admission, failure mode, time limits."),
-        *KNOBS,
+        *STEP_KNOBS,
         Field("next_mode", Value(), "An older place of `next.spec.mode`.", rule="NOE704"),
     ],
     is_open=True,
@@ -47,7 +47,7 @@ LOOP_SPEC = shape(
             "The most iterations at once; 10 when left out.",
         ),
         Field("policy", Nested(lambda: LOOP_POLICY, list_rule="NOE301"), "Placement and reducers."),
-        *KNOBS,
+        *STEP_KNOBS,
     ],
     is_open=True,
 )
