@@ -3,6 +3,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from noetl.engine.output import Output
@@ -153,6 +154,20 @@ async def test_whatever_the_code_raises_is_told(code: str, message: str) -> None
     assert error.kind == "exception"
     assert message in error.message
     assert len(error.message) < 5_000
+
+
+async def test_no_half_of_a_secret_is_left_where_an_exception_is_cut() -> None:
+    secret = "s3cret" * 10
+    call = call_of(
+        "python", {"code": "raise ValueError('x' * 3_970 + s + 'y' * 100_000 + chr(10) + 'z')"}, {"s": secret}
+    )
+    tool = Python(os.environ)
+    output = await tool.run(msgspec.structs.replace(call, secrets=frozenset({secret})), Heard())
+    await tool.close()
+    assert error_of(output).message.endswith("xxx…")
+    block = output.blocks["py"]
+    assert isinstance(block, dict)
+    assert block["traceback"] == "z\n"
 
 
 async def test_input_that_no_child_can_read_is_refused() -> None:

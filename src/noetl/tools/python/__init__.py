@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from noetl.engine.output import Error, Output, Status
+from noetl.engine.secrets import MASK, Redactor, hideable, masked
 from noetl.ports import Console, ToolCall
 from noetl.processes import (
     MEMORY_BYTES_MAX,
@@ -98,7 +99,7 @@ class Python:
         spare = child if answer.is_spent else self._pool.give(child)
         if spare is not None:
             await spare.end()
-        return _output(answer, code.file)
+        return _output(answer, code.file, call.secrets)
 
     async def close(self) -> None:
         await self._pool.close()
@@ -196,10 +197,18 @@ def _decoded(data: bytes) -> Answer:
         return Answer(error=Trouble("crash", message), is_spent=True)
 
 
-def _output(answer: Answer, file: str) -> Output:
+def _output(answer: Answer, file: str, secrets: frozenset[str]) -> Output:
     if answer.error is not None:
-        return _failed(answer.error, file)
+        message = _without_half(answer.error.message, secrets)
+        return _failed(msgspec.structs.replace(answer.error, message=message), file)
     return Output(data=answer.data, blocks={"py": {"exception_type": None, "traceback": None}})
+
+
+def _without_half(message: str, secrets: frozenset[str]) -> str:
+    """A message that the child has cut, without an end that may be the beginning of a secret."""
+    if not secrets or not message.endswith("…"):
+        return message
+    return Redactor(hideable(secrets), MASK).feed(str(masked(message[:-1], secrets))) + "…"
 
 
 def _failed(trouble: Trouble, file: str = "") -> Output:

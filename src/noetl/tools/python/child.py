@@ -304,7 +304,7 @@ def _trouble(error: BaseException, request: Json) -> dict[str, object]:
         "kind": "exception",
         "message": f"{name}: {text}" if text else name,
         "exception_type": name,
-        "traceback": None if isinstance(error, Unfit) else "".join(shown.format())[-TRACEBACK_CHARS_MAX:],
+        "traceback": None if isinstance(error, Unfit) else _end("".join(shown.format())),
         "line": lines[-1] if lines else None,
     }
 
@@ -321,6 +321,13 @@ def _shown(error: BaseException, request: Json) -> traceback.TracebackException:
     while trace is not None and trace.tb_frame.f_code.co_filename != file:
         trace = trace.tb_next
     return traceback.TracebackException(type(error), error, trace)
+
+
+def _end(traceback: str) -> str:
+    """Its last lines, each of them whole: a part of a secret could not be told from ordinary text."""
+    if len(traceback) <= TRACEBACK_CHARS_MAX:
+        return traceback
+    return traceback[-TRACEBACK_CHARS_MAX:].partition("\n")[2]
 
 
 def _text(error: BaseException) -> str:
