@@ -169,6 +169,21 @@ def test_the_name_that_a_run_shows_is_enough_to_name_it(project: Path) -> None:
     assert [noetl("result", name, folder=project).returncode for name in told] == [0, 0, 0]
 
 
+def test_a_live_run_is_cancelled_from_another_terminal_and_its_followers_end(project: Path) -> None:
+    with running(project) as run:
+        followers = [begun(verb, "@latest", "-f", folder=project) for verb in ("events", "logs")]
+        ran = noetl("cancel", "@latest", "--reason", "enough", "-o", "json", folder=project)
+        assert msgspec.json.decode(ran.stdout)["status"] == "cancelled"
+        assert (run.wait(TIMEOUT_S), ran.returncode, ran.stderr) == (4, 0, "")
+        told = [follower.communicate(timeout=TIMEOUT_S)[0] for follower in followers]
+        assert [follower.returncode for follower in followers] == [0, 0]
+    assert "execution.cancelled" in told[0]
+    assert told[1].endswith("| waiting\n")
+    again = noetl("cancel", "@latest", folder=project)
+    assert again.returncode == 2
+    assert "has ended: cancelled" in again.stderr
+
+
 @pytest.mark.parametrize("limit", ["0", "-1", "many"])
 def test_a_list_of_no_length_is_refused(project: Path, limit: str) -> None:
     ran = noetl("executions", f"--limit={limit}", folder=project)

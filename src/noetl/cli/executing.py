@@ -14,16 +14,13 @@ EXECUTION = Operand("id", "an execution: its id, the beginning of it, or @latest
 T = TypeVar("T", bound=Shared)
 
 
-def printed(*forms: str, what: str = "how to print") -> Option:
+def output_option(*forms: str, what: str = "how to print") -> Option:
     """`-o`; the first form is the default."""
     return Option("output", what, letter="o", takes=Takes.CHOICE, choices=forms, default=forms[0])
 
 
-class OnExecution(Shared, frozen=True, kw_only=True):
+class Printed(Shared, frozen=True, kw_only=True):
     id: str
-
-
-class Printed(OnExecution, frozen=True, kw_only=True):
     output: str = "text"
 
 

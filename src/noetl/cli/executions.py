@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from noetl.cli.arguments import Command, Option, Shared, Takes
 from noetl.cli.console import Console
-from noetl.cli.executing import answer, printed
+from noetl.cli.executing import answer, output_option
 
 COMMAND = Command(
     "executions",
@@ -18,7 +18,7 @@ COMMAND = Command(
             takes=Takes.CHOICE,
             choices=("running", "completed", "failed", "cancelled"),
         ),
-        printed("text", "json"),
+        output_option("text", "json"),
     ),
     ("noetl executions", "noetl executions --status failed -o json"),
 )

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from noetl.cli.arguments import Command, Option
 from noetl.cli.console import Console
-from noetl.cli.executing import EXECUTION, Followed, answer, printed
+from noetl.cli.executing import EXECUTION, Followed, answer, output_option
 
 COMMAND = Command(
     "logs",
     "Prints what the tools of an execution printed.",
     EXECUTION,
-    (Option("follow", "go on until the execution has ended", letter="f"), printed("text", "jsonl")),
+    (Option("follow", "go on until the execution has ended", letter="f"), output_option("text", "jsonl")),
     ("noetl logs @latest", "noetl logs 0193f2c4 -f"),
 )
 

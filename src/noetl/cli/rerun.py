@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from noetl.cli.arguments import Command, Option, Takes, read_arguments
 from noetl.cli.console import OK, Console
-from noetl.cli.executing import EXECUTION, Printed, carry_out, printed
+from noetl.cli.executing import EXECUTION, Printed, carry_out, output_option
 from noetl.cli.run import QUIET, SLOTS, check_slots
 
 COMMAND = Command(
@@ -16,7 +16,7 @@ COMMAND = Command(
         Option("failed-iterations", "of a loop, run only the iterations that failed"),
         Option("set", "another value of the workload: KEY=VALUE", takes=Takes.TEXT, many=True, value="KEY=VALUE"),
         SLOTS,
-        printed("text", "json", what="how to print the result"),
+        output_option("text", "json", what="how to print the result"),
         QUIET,
     ),
     ("noetl rerun @latest", "noetl rerun 0193f2c4 --from load", "noetl rerun 0193f2c4 --failed-iterations"),

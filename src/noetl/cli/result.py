@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from noetl.cli.arguments import Command
 from noetl.cli.console import Console
-from noetl.cli.executing import EXECUTION, Printed, answer, printed
+from noetl.cli.executing import EXECUTION, Printed, answer, output_option
 
 COMMAND = Command(
     "result",
     "Prints the result of an execution that has ended.",
     EXECUTION,
-    (printed("text", "json"),),
+    (output_option("text", "json"),),
     ("noetl result @latest", "noetl result 0193f2c4 -o json"),
 )
 

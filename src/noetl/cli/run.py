@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.console import OK, Console, Stopped
-from noetl.cli.executing import carry_out, printed
+from noetl.cli.executing import carry_out, output_option
 
 SLOTS = Option("slots", "how many pipelines may run at once", takes=Takes.TEXT, value="N", default="16")
 QUIET = Option("quiet", "print the result and nothing else", letter="q")
@@ -22,7 +22,7 @@ COMMAND = Command(
         Option("resume", "go on with a run that was interrupted", takes=Takes.TEXT, value="ID"),
         Option("dry-run", "check and bind everything, show the net and the worst case, run nothing"),
         SLOTS,
-        printed("text", "json", what="how to print the result"),
+        output_option("text", "json", what="how to print the result"),
         QUIET,
     ),
     (

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 
 from noetl.cli.arguments import Command
 from noetl.cli.console import Console
-from noetl.cli.executing import EXECUTION, Printed, answer, printed
+from noetl.cli.executing import EXECUTION, Printed, answer, output_option
 
 COMMAND = Command(
     "status",
     "Shows where an execution stands: its steps, its ctx, what it waits for.",
     EXECUTION,
-    (printed("text", "json"),),
+    (output_option("text", "json"),),
     ("noetl status @latest", "noetl status 0193f2c4 -o json"),
 )
 

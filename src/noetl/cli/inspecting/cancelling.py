@@ -8,6 +8,7 @@ from noetl.cli.cancel import Arguments
 from noetl.cli.console import OK, Console, Stopped
 from noetl.cli.embedded import serving
 from noetl.cli.inspecting.opening import found
+from noetl.cli.reports.json import printed
 
 
 async def cancel(wanted: Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
@@ -18,5 +19,9 @@ async def cancel(wanted: Arguments, console: Console, folder: Path, environment:
         refused = await runtime.plane.cancel(summary.execution_id, wanted.reason or None)
     if refused is not None:
         raise Stopped(f"noetl cancel: {refused.message}")
-    console.say(f"cancelled {summary.execution_id}")
+    if wanted.output == "json":
+        ended = {"execution_id": summary.execution_id, "playbook": summary.path, "status": "cancelled"}
+        console.data(printed(ended))
+    else:
+        console.say(f"cancelled {summary.execution_id}")
     return OK

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from noetl.cli.console import OK, Console, Stopped
 from noetl.cli.embedded import Local, opened
 from noetl.cli.executions import Arguments
 from noetl.cli.live.words import duration, moment
 from noetl.cli.project import home_of
 from noetl.cli.reading import required
+from noetl.cli.reports.json import printed
 from noetl.ports import Summary
 
 PAGE = 500
@@ -24,9 +23,7 @@ async def list_executions(wanted: Arguments, console: Console, folder: Path, env
     async with opened(required(home_of(folder, environment)), folder) as local:
         found = await _found(local, wanted.status, int(wanted.limit))
     if wanted.output == "json":
-        console.data(
-            msgspec.json.format(msgspec.json.encode([_record(each) for each in found]), indent=2).decode() + "\n"
-        )
+        console.data(printed([_record(each) for each in found]))
         return OK
     paint = console.paint_data()
     width = max((len(each.path) for each in found), default=0)

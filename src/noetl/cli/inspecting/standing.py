@@ -14,6 +14,7 @@ from noetl.cli.live.progress import Progress, StepLine
 from noetl.cli.live.restored import numbers_of, progress_of
 from noetl.cli.live.terminal import View, picture
 from noetl.cli.reading import loader_of, times_of
+from noetl.cli.reports.json import printed
 from noetl.control_plane.loading import Loaded, Loader, Unreadable
 from noetl.engine.explain.waits import Wait, explain_incidents, explain_waits
 from noetl.engine.incidents import Incident
@@ -40,7 +41,7 @@ async def show_status(wanted: Printed, console: Console, folder: Path, environme
         standing = await standing_of(local.store, loader_of(local, local.store), summary, has_times=has_times)
         now = local.system.now()
     if wanted.output == "json":
-        console.data(msgspec.json.format(msgspec.json.encode(record(standing)), indent=2).decode() + "\n")
+        console.data(printed(record(standing)))
     else:
         for line in _lines(standing, now, console):
             console.data(f"{line}\n")

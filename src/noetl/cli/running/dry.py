@@ -12,6 +12,7 @@ from noetl.cli.compiling import Compiler
 from noetl.cli.console import OK, Console
 from noetl.cli.live.words import duration
 from noetl.cli.project import Project, home_of
+from noetl.cli.reports.json import printed
 from noetl.cli.running.checked import compiled
 from noetl.cli.running.needs import Needs, refuse_unmet
 from noetl.cli.workload import workload_of
@@ -40,7 +41,7 @@ async def dry_run(wanted: run.Arguments, console: Console, folder: Path, environ
             "steps": [_step(step, worst) for step in playbook.workflow],
             "keychain": _entries(playbook),
         }
-        console.data(msgspec.json.format(msgspec.json.encode(record), indent=2).decode() + "\n")
+        console.data(printed(record))
     else:
         console.data("\n".join(_lines(playbook, workload, worst)) + "\n")
     return OK

@@ -5,12 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-import msgspec
-
 from noetl.cli.console import OK, Console
 from noetl.cli.embedded import Local
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import moment
+from noetl.cli.reports.json import printed
 from noetl.engine.blame import callers_of, cause_of, origin_of, step_to_blame
 from noetl.engine.output import NOTHING, Error, Output, fields
 from noetl.supply.shelf import Missing, Shelf
@@ -23,9 +22,7 @@ SHELF_BYTES_MAX = 256 * 1024 * 1024
 async def report_end(local: Local, progress: Progress, path: str, console: Console, *, as_json: bool) -> int:
     output = await whole_output(local, progress.output or NOTHING)
     if as_json:
-        console.data(
-            msgspec.json.format(msgspec.json.encode(_record(progress, path, output)), indent=2).decode() + "\n"
-        )
+        console.data(printed(_record(progress, path, output)))
     elif progress.status == "completed":
         _print(output.data, console)
     if progress.status != "completed" and not as_json:
@@ -80,4 +77,4 @@ def _print(data: object, console: Console) -> None:
     if isinstance(data, str):
         console.data(data if data.endswith("\n") else f"{data}\n")
         return
-    console.data(msgspec.json.format(msgspec.json.encode(data), indent=2).decode() + "\n")
+    console.data(printed(data))

@@ -14,7 +14,7 @@ from noetl.cli.live.words import short_id
 from noetl.cli.project import Project, home_of, registered
 from noetl.cli.reading import required
 from noetl.cli.running.checked import compiled
-from noetl.cli.running.ending import report_end
+from noetl.cli.running.ending import FAILED, report_end
 from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
 from noetl.cli.running.needs import Needs, refuse_unmet
@@ -103,4 +103,7 @@ async def _followed(
     async with working(runtime, execution_id, environment, int(wanted.slots)):
         with Interrupts(lambda: runtime.plane.cancel(execution_id, "interrupted"), execution_id, follower):
             progress = await follower.follow(runtime.plane.feed)
-    return await report_end(runtime.local, progress, playbook.path, console, as_json=wanted.output == "json")
+    code = await report_end(runtime.local, progress, playbook.path, console, as_json=wanted.output == "json")
+    if code == FAILED and not wanted.quiet:
+        console.say(f"  = mend what went wrong and run the rest: noetl rerun {short_id(execution_id)}")
+    return code
