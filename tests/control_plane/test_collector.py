@@ -159,6 +159,36 @@ async def test_an_author_says_how_long_an_output_is_kept(rig: Rig) -> None:
 
 
 @played
+async def test_a_rerun_does_not_loop_over_what_is_gone(rig: Rig) -> None:
+    loop = 'loop: { in: "{{ a.data }}", iterator: row }'
+    text = TIMED.replace("  - step: c\n", f"  - step: c\n    {loop}\n").replace(
+        '{{ a.data }}" } }', '{{ iter.row }}" } }'
+    )
+    rig.bench.does["a"] = large
+    plane = rig.serve(LIMITS)
+    worker = rig.work(plane)
+    name = await rig.begin(plane, text)
+    assert await rig.end(name) == "completed"
+    held = await rig.store.held("")
+    await asyncio.sleep(4_000)
+    assert rig.results.names == frozenset(held.names), "a collection is kept for good"
+    rig.results.lose_all()
+    await worker.stop(1.0)
+    await plane.stop()
+    plane = rig.serve(LIMITS)
+    rig.work(plane, "w2")
+    origin = await rig.store.summary(name)
+    assert origin is not None
+    again = await plane.rerun(origin, Cut(from_step="c"), {})
+    assert isinstance(again, str)
+    assert await rig.end(again) == "failed"
+    error = next(fact.output.error for fact in await rig.facts(again) if isinstance(fact, e.StepFailed))
+    assert error is not None
+    assert error.kind == "reference_not_available"
+    await plane.stop()
+
+
+@played
 async def test_a_run_that_goes_on_keeps_its_data_beyond_the_time(rig: Rig) -> None:
     async def slow(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
         await asyncio.sleep(2 * 3_600)

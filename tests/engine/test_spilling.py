@@ -11,7 +11,7 @@ from noetl.engine.decide import Surroundings, transact
 from noetl.engine.envelope import stamp
 from noetl.engine.kept import kept_outputs
 from noetl.engine.output import Output
-from noetl.engine.reference import External, Reference
+from noetl.engine.reference import External, Gone, Reference
 from noetl.engine.size import PAYLOAD_BYTES_MIN, Spill, fit, hydrate, store
 from noetl.engine.state import StepRun
 from noetl.engine.workerside import Given
@@ -208,6 +208,27 @@ def test_a_stored_collection_that_is_no_list_is_named_by_its_type() -> None:
     driver = Spilling(NESTED, workload={"rows": {"text": "x" * 5_000}}).run()
     assert driver.state.error is not None
     assert "`loop.in` of step `each` must give a list, and gave dict" in driver.state.error.message
+
+
+class Emptied(Blobs):
+    """What it held was kept for a time, which is over."""
+
+    def length(self, stored: External | Reference) -> int | None:  # noqa: ARG002
+        raise Gone("it was kept for 1h").error
+
+
+class Forgetful(Spilling):
+    def send(self, command: Command) -> Rejection | None:
+        self.store = self.stored = Emptied()
+        self.sizes = []
+        return super().send(command)
+
+
+def test_a_loop_over_a_collection_that_is_gone_fails_its_step() -> None:
+    driver = Forgetful(NESTED, workload={"rows": Reference("blob", {"sha256": "gone"})}).run()
+    assert driver.state.error is not None
+    assert driver.state.error.kind == "reference_not_available"
+    assert "it was kept for 1h" in driver.state.error.message
 
 
 def test_a_transaction_reads_what_it_is_about_to_store_and_what_is_stored() -> None:

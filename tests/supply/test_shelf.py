@@ -9,9 +9,10 @@ import pytest
 
 from noetl.engine.reference import External, Gone, Reference, ReferenceMeta, encode_value
 from noetl.engine.size import Blob
+from noetl.errors import TemplateError
 from noetl.ports import Unavailable
 from noetl.storage.memory import MemoryResults
-from noetl.supply.shelf import FETCHES_MAX, Ended, Missing, NotAtHand, Shelf
+from noetl.supply.shelf import FETCHES_MAX, Ended, Left, Missing, NotAtHand, Shelf
 
 
 class CountingResults(MemoryResults):
@@ -184,5 +185,24 @@ def test_what_was_to_be_kept_for_good_is_missed_by_everyone() -> None:
     async def test() -> None:
         with pytest.raises(Missing, match="is not in the result store, or is damaged"):
             await Given().shelf.left_of([External(Reference("blob", {"sha256": "x"}))])
+
+    run(test())
+
+
+def test_a_decision_hears_of_an_end_where_it_asks_for_a_length_and_is_broken_off_elsewhere() -> None:
+    async def test() -> None:
+        given = Given()
+        left, lost, kept = Left(given.shelf), ended("a"), External(await given.stored([1, 2]))
+        with given.shelf.working() as work:
+            await left.bring(work, lost.reference)
+            await left.bring(work, kept.reference)
+            assert (left.length(kept), left.length(kept.reference), left.element(kept, 1)) == (2, 2, 2)
+            with pytest.raises(TemplateError, match="was kept for 24h") as caught:
+                left.length(lost)
+            assert caught.value.kind == "reference_not_available"
+            with pytest.raises(NotAtHand):
+                left.fetch(lost.reference)
+            with pytest.raises(Ended):
+                await left.bring(work, lost.reference)
 
     run(test())

@@ -13,7 +13,7 @@ from noetl.engine.program import Program
 from noetl.engine.state import State
 from noetl.ports import Clock, Store, Summary, Unavailable
 from noetl.supply.programs import Programs
-from noetl.supply.shelf import NotAtHand, Shelf
+from noetl.supply.shelf import Left, NotAtHand, Shelf
 
 
 class Deciding:
@@ -41,14 +41,15 @@ class Deciding:
 
     async def drafted(self, box: Box, letters: Sequence[Letter], head: int) -> Draft:
         """The letters decided in order, on a state that is at least as long as `head`. It holds what was decided."""
+        stored = Left(self._shelf)
         with self._shelf.working() as work:
             for _ in range(self._limits.tries_max):
                 state, program = await self._state(box, letters, head)
                 try:
-                    return draft(program, state, letters, self._clock, self._shelf, box.started_at)
+                    return draft(program, state, letters, self._clock, stored, box.started_at)
                 except NotAtHand as missing:
                     box.loaded = None
-                    await work.bring(missing.reference)
+                    await stored.bring(work, missing.reference)
         raise Unavailable("a decision asks for ever more stored data")
 
     async def cancelled(self, letter: Letter, summary: Summary) -> Draft:

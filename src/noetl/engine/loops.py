@@ -31,6 +31,7 @@ from noetl.engine.scopes import patched
 from noetl.engine.serverside import looping
 from noetl.engine.size import hydrate
 from noetl.engine.view import GatheredView, LoopView, RunView, StateView, Stored
+from noetl.errors import TemplateError
 from noetl.playbook.model import LoopMode, Reducer
 
 Reducers = Mapping[str, Reducer]
@@ -147,12 +148,19 @@ def _start_loop(
     except BindingFailed as failure:
         return stopped(state, failure.error)
     collection = list(collection) if isinstance(collection, tuple) else collection
-    count = _count(collection, stored)
+    try:
+        count = _count(collection, stored)
+    except TemplateError as gone:
+        return [_refused(program, run, level, gone.kind, gone.message)]
     if count is None:
         message = f"`loop.in` of step `{run.step}` must give a list, and gave {type_name(collection)}"
-        error = program.places.refusal("loop_collection", message, f"{level.path}/in")
-        return [failed_step(run, Output(status=Status.ERROR, error=error))]
+        return [_refused(program, run, level, "loop_collection", message)]
     return [LoopStarted(run.id, path, count, collection, level.loop.mode, in_flight)]
+
+
+def _refused(program: Program, run: RunView, level: ReadyLevel, kind: str, message: str) -> StepFailed:
+    error = program.places.refusal(kind, message, f"{level.path}/in")
+    return failed_step(run, Output(status=Status.ERROR, error=error))
 
 
 def failed_step(run: RunView, output: Output) -> StepFailed:

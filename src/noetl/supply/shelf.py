@@ -163,6 +163,33 @@ class Shelf:
                 return
 
 
+class Left:
+    """What a decision sees of a shelf. Who asks how long something is that was kept for a time hears that this is over.
+
+    Any other need of it is met by `Ended`, the second time that it is to be brought.
+    """
+
+    def __init__(self, shelf: Shelf) -> None:
+        self._shelf = shelf
+        self._gone: dict[str, Ended] = {}
+        self.element = shelf.element
+        self.fetch = shelf.fetch
+
+    def length(self, stored: External | Reference) -> int | None:
+        ended = self._gone.get(sha256_of(stored.reference if isinstance(stored, External) else stored))
+        if ended is not None:
+            raise Gone(str(ended)).error
+        return self._shelf.length(stored)
+
+    async def bring(self, work: "Work", reference: Reference) -> None:
+        try:
+            await work.bring(reference)
+        except Ended as ended:
+            if ended.sha256 in self._gone:
+                raise
+            self._gone[ended.sha256] = ended
+
+
 @contextmanager
 def _noting(gone: dict[str, Gone]) -> Iterator[None]:
     try:
