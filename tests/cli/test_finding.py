@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from noetl.cli.console import Stopped
-from noetl.cli.embedded import worker_name
 from noetl.cli.finding import SHOWN_MAX, find_execution, interrupted
+from noetl.cli.presence import worker_name
 from noetl.engine.output import Output
 from noetl.ports import Ask, Console, Summary, ToolCall
 from tests.runtime import Rig, WatchedStore, chain, head, played

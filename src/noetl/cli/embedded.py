@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,6 +9,7 @@ from typing import NamedTuple
 
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import Stopped
+from noetl.cli.presence import is_gone, present, worker_name
 from noetl.cli.project import ProjectCatalog
 from noetl.control_plane.plane import Plane
 from noetl.data_plane.equipment import Equipment
@@ -39,6 +38,7 @@ class Local(NamedTuple):
     results: FileResults
     system: RealSystem
     compiler: Compiler
+    home: Path
 
 
 class Runtime(NamedTuple):
@@ -59,7 +59,7 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
     try:
         await database.open()
         catalog = ProjectCatalog(SqliteCatalog(database), folder, compiler)
-        yield Local(SqliteStore(database, system), catalog, results, system, compiler)
+        yield Local(SqliteStore(database, system), catalog, results, system, compiler, home)
     except (StorageError, Unavailable) as trouble:
         raise Stopped(f"noetl: {trouble}", UNREACHABLE) from trouble
     finally:
@@ -87,24 +87,13 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
     keychain = LocalKeychain(environment, local.catalog.folder)
     equipment = Equipment(tools, local.results, keychain, local.system, runtime.ready)
     worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
-    worker.start()
-    try:
-        yield worker
-    finally:
-        await worker.stop(DRAIN_S)
-        await tools.close()
-
-
-def worker_name() -> str:
-    """Tells which process of which machine it is, and which of several that had the number."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_born_at(os.getpid())}"
-
-
-def is_gone(worker: str) -> bool:
-    """Whether a worker of this machine has ended. One of another machine may be alive."""
-    host, _, rest = worker.partition(":")
-    pid, _, born_at = rest.partition(":")
-    return host == socket.gethostname() and pid.isdigit() and _born_at(int(pid)) != born_at
+    with present(local.home, root):
+        worker.start()
+        try:
+            yield worker
+        finally:
+            await worker.stop(DRAIN_S)
+            await tools.close()
 
 
 async def abandoned(store: Store, execution_id: str) -> Sequence[Granted]:
@@ -116,21 +105,3 @@ async def abandoned(store: Store, execution_id: str) -> Sequence[Granted]:
         for lease in work.leases
         if is_gone(lease.worker)
     ]
-
-
-def _born_at(pid: int) -> str:
-    """When a process began, as the kernel counts; empty where there is no such process."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return _is_alive(pid)
-    return text.rpartition(")")[2].split()[19]
-
-
-def _is_alive(pid: int) -> str:
-    """Where the kernel does not tell, being alive must do."""
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return ""
-    return "alive"

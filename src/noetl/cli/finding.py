@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Container
 
 from noetl.cli.console import Stopped
-from noetl.cli.embedded import is_gone
+from noetl.cli.presence import is_gone
 from noetl.engine.worklist import is_within
 from noetl.ports import Store, Summary
 
@@ -36,11 +36,14 @@ async def find_execution(store: Store, given: str) -> Summary:
     raise Stopped(f'noetl: {count} executions begin with "{given}": {names}\n  = write more of the id')
 
 
-async def interrupted(store: Store, path: str) -> Summary | None:
-    """The last run of a playbook that has not ended, and on which no living process works."""
+async def interrupted(store: Store, path: str, held: Container[str] = ()) -> Summary | None:
+    """The last run of a playbook that has not ended, and on which no living process works.
+
+    `held` are executions on which one is known to work, though it may hold no lease while they wait.
+    """
     live = [each async for each in _live(store)]
     for each in reversed(live):
-        if each.path == path and each.parent is None:
+        if each.path == path and each.parent is None and each.execution_id not in held:
             family = [other.execution_id for other in live if is_within(other.execution_id, each.execution_id)]
             if not [name for name in family if await _has_holder(store, name)]:
                 return each

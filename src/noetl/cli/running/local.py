@@ -11,6 +11,7 @@ from noetl.cli.console import Console, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
 from noetl.cli.live.words import short_id
+from noetl.cli.presence import worked_on
 from noetl.cli.project import Project, home_of, registered
 from noetl.cli.reading import required
 from noetl.cli.running.checked import compiled
@@ -82,7 +83,7 @@ async def _playbook(runtime: Runtime, summary: Summary) -> Registered:
 
 
 async def _tell_interrupted(runtime: Runtime, playbook: Registered, console: Console, *, quiet: bool) -> None:
-    found: Summary | None = await interrupted(runtime.local.store, playbook.path)
+    found: Summary | None = await interrupted(runtime.local.store, playbook.path, worked_on(runtime.local.home))
     if found is not None and not quiet:
         console.say(
             f"an earlier run of {playbook.path} was interrupted: noetl run --resume {short_id(found.execution_id)}"
