@@ -13,7 +13,7 @@ from noetl.engine.envelope import Event, stamp
 from noetl.engine.evolve import fold
 from noetl.engine.output import Output, failed
 from noetl.engine.rerun import Cut, rerun
-from noetl.engine.state import empty
+from noetl.engine.state import Tally, empty
 from tests.engine.driver import Driver
 
 FAILED = Cut(failed_iterations=True)
@@ -436,4 +436,5 @@ def test_a_seeded_start_is_the_state_that_was_taken_over() -> None:
     wanted.seq, wanted.status, wanted.waiting = 1, "running", [token]
     wanted.ctx, wanted.outputs, wanted.counts, wanted.output = seed.ctx, dict(seed.outputs), {"first": 1}, seed.output
     wanted.ctx_bytes = len('{"a":1}')
+    wanted.steps = {"first": Tally("kept")}
     assert state == wanted

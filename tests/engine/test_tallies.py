@@ -47,6 +47,13 @@ def test_what_runs_when_the_execution_ends_ends_with_it() -> None:
         assert driver.state.steps["left"].status == told
 
 
+def test_what_has_ended_and_was_not_routed_yet_keeps_its_end() -> None:
+    driver = Driver(playbooks.FAN)
+    evolve(driver.program, driver.state, e.StepDone("left#1", Output()))
+    evolve(driver.program, driver.state, e.WorkflowFinished("cancelled", Output()))
+    assert [driver.state.steps[step].status for step in ("left", "right")] == ["done", "cancelled"]
+
+
 def test_a_rerun_keeps_what_its_origin_gave_until_it_runs_again() -> None:
     text = playbook("""
     - { step: a, tool: { kind: python, code: x }, next: { arcs: [ { step: b } ] } }
