@@ -220,3 +220,12 @@ def test_the_tests_of_the_example_pass_where_it_is_installed(example: Path) -> N
 def test_nothing_is_looked_for_where_no_package_adds_a_kind() -> None:
     installed = Installed()
     assert (installed.names, installed.unusable) == ([], {})
+
+
+def test_fix_does_not_take_an_installed_kind_for_a_misspelt_one_of_ours(bench: Project) -> None:
+    text = HEAD.format(name="pythons") + "workflow: [ { step: a, tool: { kind: pythons, say: hi } } ]\n"
+    bench.write("pythons.yaml", text)
+    assert "kind: python," in bench.noetl("fix", "pythons.yaml").stdout
+    install(bench.site, "noetl-echo", "pythons = noetl_echo:PLUGIN", ECHO.replace('"echo",', '"pythons",', 1))
+    fixed = bench.noetl("fix", "pythons.yaml")
+    assert (fixed.returncode, fixed.stdout) == (0, text), fixed.stderr

@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from noetl.cli.arguments import Command, Operand, Takes, read_arguments
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import OK, Console
 from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
 from noetl.playbook.diagnostics import Severity
 from noetl.playbook.fixes import apply_fixes
-from noetl.playbook.vocabulary import Vocabulary
-from noetl.tools.plugin import Installed
 
 COMMAND = Command(
     "fix",
@@ -25,10 +24,12 @@ def main(words: Sequence[str], console: Console) -> int:
     arguments = read_arguments(COMMAND, words, console, Arguments)
     if arguments is None:
         return OK
-    return Rewriting(WORDS, partial(fix, vocabulary=Installed().vocabulary), arguments, console).run()
+    return Rewriting(WORDS, partial(fix, compiler=Compiler()), arguments, console).run()
 
 
-def fix(text: str, vocabulary: Vocabulary) -> Rewritten:
-    fixed = apply_fixes(text, vocabulary)
+def fix(text: str, compiler: Compiler) -> Rewritten:
+    fixed = apply_fixes(text)
+    if compiler.may_miss_packages((*fixed.applied, *fixed.left)):
+        fixed = apply_fixes(text, compiler.installed.vocabulary)
     is_sound = all(found.severity is not Severity.ERROR for found in fixed.left)
     return Rewritten(fixed.text, len(fixed.applied), fixed.left, place=fixed.text, is_done=is_sound)

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from noetl.cli.arguments import Command, Operand, Takes, read_arguments
+from noetl.cli.compiling import Compiler
 from noetl.cli.console import OK, Console
 from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
 from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Diagnostic
 from noetl.playbook.migrate import migration
 from noetl.playbook.rules import RULES
-from noetl.playbook.vocabulary import Vocabulary
-from noetl.tools.plugin import Installed
 
 COMMAND = Command(
     "migrate",
@@ -27,11 +26,13 @@ def main(words: Sequence[str], console: Console) -> int:
     arguments = read_arguments(COMMAND, words, console, Arguments)
     if arguments is None:
         return OK
-    return Rewriting(WORDS, partial(migrate, vocabulary=Installed().vocabulary), arguments, console).run()
+    return Rewriting(WORDS, partial(migrate, compiler=Compiler()), arguments, console).run()
 
 
-def migrate(text: str, vocabulary: Vocabulary) -> Rewritten:
-    migrated = migration.migrate(text, vocabulary)
+def migrate(text: str, compiler: Compiler) -> Rewritten:
+    migrated = migration.migrate(text)
+    if compiler.may_miss_packages(compile_playbook(migrated.text, "").diagnostics):
+        migrated = migration.migrate(text, compiler.installed.vocabulary)
     left = migrated.refused if migrated.changed else (*migrated.refused, *_unreadable(text))
     return Rewritten(migrated.text, len(migrated.applied), left, place=text, is_done=not left)
 
