@@ -223,9 +223,9 @@ def test_nothing_is_looked_for_where_no_package_adds_a_kind() -> None:
 
 
 def test_fix_does_not_take_an_installed_kind_for_a_misspelt_one_of_ours(bench: Project) -> None:
-    text = HEAD.format(name="pythons") + "workflow: [ { step: a, tool: { kind: pythons, say: hi } } ]\n"
-    bench.write("pythons.yaml", text)
-    assert "kind: python," in bench.noetl("fix", "pythons.yaml").stdout
-    install(bench.site, "noetl-echo", "pythons = noetl_echo:PLUGIN", ECHO.replace('"echo",', '"pythons",', 1))
-    fixed = bench.noetl("fix", "pythons.yaml")
+    text = HEAD.format(name="large") + "workflow: [ { step: a, tool: { kind: Noop } } ]\n"
+    bench.write("large.yaml", text)
+    assert "kind: noop }" in bench.noetl("fix", "large.yaml").stdout
+    install(bench.site, "noetl-echo", "Noop = noetl_echo:PLUGIN", ECHO.replace('"echo",', '"Noop",', 1))
+    fixed = bench.noetl("fix", "large.yaml")
     assert (fixed.returncode, fixed.stdout) == (0, text), fixed.stderr
