@@ -411,6 +411,24 @@ def test_a_loop_of_sugar_ends_in_failure_when_its_rounds_are_used_up() -> None:
     driver = Driver(text, answers).run()
     assert driver.state.status == "failed"
     assert len(answers.calls) == 3
+    assert driver.state.error is not None
+    assert "`more` has run 3 rounds, which is its `max`" in driver.state.error.message
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "{ name: pick, choose: [ { when: true, tool: [ { name: w, kind: python, code: x } ] } ] }",
+        "{ name: u, until: { when: true, max: 3, tool: [ { name: w, kind: python, code: x } ] } }",
+        "{ name: u, until: { when: true, tool: [ { name: w, kind: python, code: x } ] } }",
+        "{ name: no, while: { when: false, max: 3, tool: [ { name: never, kind: python, code: x } ] } }",
+        "{ name: pick, choose: [ { when: false, tool: [ { name: never, kind: python, code: x } ] } ] }",
+    ],
+)
+def test_the_output_after_sugar_is_that_of_the_last_task_of_the_author(last: str) -> None:
+    first = "{ name: w0, kind: python, code: x }"
+    driver = run(pipeline(f"- {first}\n- {last}"), w0=[Output(data=7)], w=[Output(data=7)])
+    assert driver.data == 7
 
 
 COUNTS = """

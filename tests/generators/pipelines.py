@@ -96,6 +96,10 @@ def _all_filled(choices: Choices, tasks: Sequence[Task], setting: Setting) -> tu
     return tuple(_filled(choices, task, setting) for task in tasks)
 
 
+def _site(kind: str) -> Site:
+    return Site.CALL_INPUT if kind in ("playbook", "workbook") else Site.TASK_INPUT
+
+
 def _task(choices: Choices, outline: Task, setting: Setting) -> Task:
     kind, scene = outline.kind, setting.scene
     own = fields(kind, choices, setting)
@@ -106,7 +110,7 @@ def _task(choices: Choices, outline: Task, setting: Setting) -> Task:
         kind=kind,
         desc=maybe(choices, lambda: text(choices), 3),
         fields=own,
-        input=bindings(choices, Site.TASK_INPUT, scene) if kind in CALLEES else {},
+        input=bindings(choices, _site(kind), scene) if kind in CALLEES else {},
         auth=pick(choices, (STORED, *scene.secrets)) if may_have_auth or needs_auth else None,
         spec=knobs(choices, setting),
         policy=maybe(choices, lambda: policy(choices, setting)),

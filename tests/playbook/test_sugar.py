@@ -1,3 +1,5 @@
+import msgspec
+
 from noetl.playbook.model import Directive, Policy, Rule, Task, Then
 from noetl.playbook.sugar import choose, repeat_until, repeat_while
 from tests.playbook.texts import check, document, errors, tasks, with_tool
@@ -17,6 +19,10 @@ def gate(name: str, *before: Rule) -> Task:
     return Task(name, "noop", policy=Policy(before=before))
 
 
+def end(name: str) -> Task:
+    return gate(name, otherwise(Then(Directive.SKIP)))
+
+
 def test_a_choice_jumps_to_one_branch_and_every_branch_jumps_to_the_end() -> None:
     assert choose("pick", [("{{ ctx.x }}", [A, B])], [C]) == [
         gate("pick_choose", Rule("{{ ctx.x }}", jump("a")), otherwise(jump("c"))),
@@ -25,7 +31,7 @@ def test_a_choice_jumps_to_one_branch_and_every_branch_jumps_to_the_end() -> Non
         gate("pick_1_end", otherwise(jump("pick_end"))),
         C,
         gate("pick_else_end", otherwise(jump("pick_end"))),
-        Task("pick_end", "noop"),
+        end("pick_end"),
     ]
 
 
@@ -34,7 +40,7 @@ def test_a_branch_without_tasks_and_a_choice_without_else_lead_straight_to_the_e
         gate("pick_choose", Rule(True, jump("pick_end")), Rule("{{ ctx.x }}", jump("a")), otherwise(jump("pick_end"))),
         A,
         gate("pick_2_end", otherwise(jump("pick_end"))),
-        Task("pick_end", "noop"),
+        end("pick_end"),
     ]
 
 
@@ -43,7 +49,7 @@ def test_while_tests_before_each_round() -> None:
         gate("more_test", Rule("{{ ctx.x }}", Then(Directive.CONTINUE)), otherwise(jump("more_end"))),
         A,
         gate("more_repeat", otherwise(jump("more_test"))),
-        Task("more_end", "noop"),
+        end("more_end"),
     ]
 
 
@@ -52,13 +58,16 @@ def test_until_tests_after_each_round() -> None:
         Task("done_round", "noop"),
         A,
         gate("done_test", Rule("{{ ctx.x }}", jump("done_end")), otherwise(jump("done_round"))),
-        Task("done_end", "noop"),
+        end("done_end"),
     ]
 
 
 COUNT = Then(Directive.CONTINUE, set={"step.more_rounds": "{{ step.more_rounds + 1 }}"})
-ROUND = gate("more_round", Rule("{{ step.more_rounds >= 3 }}", Then(Directive.FAIL)), otherwise(COUNT))
-ENTER = Task("more_enter", "noop", set={"step.more_rounds": 0})
+ROUND = msgspec.structs.replace(
+    gate("more_round", Rule("{{ step.more_rounds >= 3 }}", Then(Directive.FAIL)), otherwise(COUNT)),
+    desc="`more` has run 3 rounds, which is its `max`",
+)
+ENTER = gate("more_enter", otherwise(Then(Directive.SKIP, set={"step.more_rounds": 0})))
 
 
 def test_a_bound_counts_rounds_and_fails_past_the_last() -> None:

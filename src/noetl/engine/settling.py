@@ -161,7 +161,7 @@ def with_error(output: Output, error: Error) -> Output:
 def told_to_fail(standing: Standing, task: ReadyTask, rule: ReadyRule | None) -> Error:
     """Why a task that had no error of its own ended badly."""
     path = rule.path if rule is not None else task.path
-    message = f"task `{task.task.name}` was told to fail"
+    message = f"task `{task.task.name}` was told to fail{f': {task.task.desc}' if task.task.desc else ''}"
     return standing.program.places.refusal("failed", message, path)
 
 

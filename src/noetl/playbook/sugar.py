@@ -1,7 +1,8 @@
 """`choose`, `while` and `until` as canonical tasks: noops whose `before` rules jump.
 
-Every branch ends in a jump to the common end, so nothing falls through. Generated names begin with the
-sugar's own name and stay the same as long as it does.
+Every branch ends in a jump to the common end, so nothing falls through. No generated task runs after those of the
+author, so that the output is that of the last one which ran. Generated names begin with the sugar's own name and stay
+the same as long as it does.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ def choose(name: str, branches: Sequence[tuple[Guard, Sequence[Task]]], otherwis
         bodies.append(_closed(f"{name}_{number}_end", tasks, end))
     bodies.append(_closed(f"{name}_else_end", otherwise, end))
     rules.append(_else(_jump(otherwise[0].name if otherwise else end)))
-    return [_check(f"{name}_choose", *rules), *(task for body in bodies for task in body), _noop(end)]
+    return [_check(f"{name}_choose", *rules), *(task for body in bodies for task in body), _end(end)]
 
 
 def repeat_while(name: str, when: Guard, tasks: Sequence[Task], rounds_max: int | None) -> list[Task]:
@@ -28,7 +29,7 @@ def repeat_while(name: str, when: Guard, tasks: Sequence[Task], rounds_max: int 
         *_counter_step(name, rounds_max),
         *tasks,
         _check(f"{name}_repeat", _else(_jump(test))),
-        _noop(end),
+        _end(end),
     ]
 
 
@@ -39,14 +40,14 @@ def repeat_until(name: str, when: Guard, tasks: Sequence[Task], rounds_max: int 
         *_counter_start(name, rounds_max),
         *body,
         _check(f"{name}_test", Rule(when, _jump(end)), _else(_jump(body[0].name))),
-        _noop(end),
+        _end(end),
     ]
 
 
 def _counter_start(name: str, rounds_max: int | None) -> list[Task]:
     if rounds_max is None:
         return []
-    return [Task(f"{name}_enter", "noop", set={_counter(name): 0})]
+    return [_check(f"{name}_enter", _else(Then(Directive.SKIP, set={_counter(name): 0})))]
 
 
 def _counter_step(name: str, rounds_max: int | None) -> list[Task]:
@@ -55,7 +56,8 @@ def _counter_step(name: str, rounds_max: int | None) -> list[Task]:
     counter = _counter(name)
     spent = Rule(f"{{{{ {counter} >= {rounds_max} }}}}", Then(Directive.FAIL))
     count = Then(Directive.CONTINUE, set={counter: f"{{{{ {counter} + 1 }}}}"})
-    return [_check(f"{name}_round", spent, _else(count))]
+    desc = f"`{name}` has run {rounds_max} rounds, which is its `max`"
+    return [Task(f"{name}_round", "noop", desc=desc, policy=Policy(before=(spent, _else(count))))]
 
 
 def _counter(name: str) -> str:
@@ -68,6 +70,11 @@ def _closed(end_name: str, tasks: Sequence[Task], end: str) -> list[Task]:
 
 def _check(name: str, *before: Rule) -> Task:
     return Task(name, "noop", policy=Policy(before=before))
+
+
+def _end(name: str) -> Task:
+    """A place to jump to, which is no run of a task."""
+    return _check(name, _else(Then(Directive.SKIP)))
 
 
 def _noop(name: str) -> Task:
