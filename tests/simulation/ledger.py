@@ -10,6 +10,7 @@ from noetl.engine import events as e
 from noetl.engine.output import NOTHING, Output
 from noetl.engine.program import Program, ReadyTask
 from noetl.ports import Console, ToolCall
+from noetl.processes import timeout_of
 from tests.engine.laws.outcomes import outcome
 from tests.simulation.actors import Actor, Condition
 from tests.simulation.books import Book, Books
@@ -20,6 +21,9 @@ QUICK_S, SLOW_S, LONG_S = 0.05, 1.0, 25.0
 SLOW_SHARE = 0.2
 HARMLESS = ("noop", "resolve")
 KILLS_SHARE = 0.06
+IN_TIME = 0.5
+"""The share of its time limit that a tool takes at most."""
+
 ENTITY = re.compile(r"(?P<run>[^\[\]]*?#\d+)(?:\[(?P<path>[\d,]+)\])?\.")
 STORE_CRASH_S = 40.0
 """So long after the store crashed its leases may end sooner than their holders know: heartbeats were lost."""
@@ -88,7 +92,7 @@ class Ledger:
         try:
             if self._is_killer(call):
                 self._kill()
-            await asyncio.sleep(self._duration_s(running.name))
+            await asyncio.sleep(min(self._duration_s(running.name), _limit_s(call)))
         finally:
             self.running.remove(running)
         self._ended.setdefault((running.actor, running.pipeline), []).append(call.task_run_id)
@@ -180,6 +184,12 @@ class SimulatedTool:
 
     async def close(self) -> None:
         return
+
+
+def _limit_s(call: ToolCall) -> float:
+    """Tools keep to their time: a task that fails for it would be another story each time."""
+    limit_s = timeout_of(call.spec)
+    return IN_TIME * limit_s if limit_s is not None else float("inf")
 
 
 def place_of(task_run_id: str) -> tuple[str, e.Path]:
