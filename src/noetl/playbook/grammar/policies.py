@@ -131,7 +131,7 @@ THEN = shape(
         Field("max_delay", Number(), "For `retry`: the longest delay in seconds."),
         Field("jitter", Number(), "For `retry`: up to this many random seconds are added."),
         Field("to", Text(), "For `jump`: the task to go on with."),
-        Field("set", Assignments(), "Values to write."),
+        Field("set", Assignments(), "Values to write, after the `set` of the task."),
         Field("set_ctx", Values(), "An older word for `set: ctx.…`.", rule="NOE604"),
         Field("set_iter", Values(), "An older word for `set: iter.…`.", rule="NOE604"),
         Field("set_vars", Value(), "An older word for `set: step.…`.", rule="NOE705"),

@@ -31,7 +31,7 @@ TASK_FIELDS: tuple[Field, ...] = (
     Field("kind", Text(), "The tool.", required=True),
     Field("desc", Text(lenient=True), "What the task is for."),
     Field("auth", Text(is_template=True), "The keychain entry or stored credential to use."),
-    Field("set", Assignments(), "Values to write after the task."),
+    Field("set", Assignments(), "Values to write after the rules of the task, unless they say `retry` or `fail`."),
     Field("args", Values(), "An older word for `input`.", rule="NOE602"),
     Field("set_ctx", Values(), "An older word for `set: ctx.…`.", rule="NOE604"),
     Field("set_iter", Values(), "An older word for `set: iter.…`.", rule="NOE604"),
