@@ -7,6 +7,7 @@ import pytest
 from aiohttp import web
 
 from noetl.engine.output import Status
+from noetl.engine.secrets import texts_of
 from tests.tools.serving import Handler, block, client, raw_site, said, site
 
 
@@ -105,6 +106,44 @@ async def test_no_redirect_is_followed_where_none_is_allowed() -> None:
     assert len(server.seen) == 1
     assert said(output)[:2] == ("http_status", False)
     assert (block(output)["status"], block(output)["url"]) == (302, server.url)
+
+
+async def test_a_host_of_the_author_s_own_stays_with_its_origin() -> None:
+    async with client() as http, site({"/": whole}) as other, site({"/": to(f"{other.url}/")}) as server:
+        await http.get(server.url, headers={"Host": "shop.example.com"})
+    assert server.seen[0].headers["Host"] == "shop.example.com"
+    assert other.seen[0].headers["Host"] == other.url.removeprefix("http://")
+
+
+def keep(location: str) -> Handler:
+    async def redirect(_: web.Request) -> web.Response:
+        return web.Response(status=307, headers={"Location": location})
+
+    return redirect
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"json": {"key": 's3cret "key"'}},
+        {"form": {"key": 's3cret "key"'}},
+        {"files": {"f": {"content": 's3cret "key"'}}},
+    ],
+)
+async def test_a_body_with_a_secret_stays_with_its_origin(body: dict[str, object]) -> None:
+    secrets = frozenset(texts_of('s3cret "key"'))
+    async with client() as http, site({"/": whole}) as other, site({"/": keep(f"{other.url}/"), "/b": whole}) as server:
+        output = await http.get(server.url, method="POST", secrets=secrets, **body)
+        plain = await http.get(server.url, method="POST", secrets=frozenset({"another"}), **body)
+    assert said(output)[:2] == ("response", False)
+    assert "which may not see the secret that is in the body" in said(output)[2]
+    assert (plain.status, len(other.seen)) == (Status.OK, 1)
+
+
+async def test_a_body_with_a_secret_follows_a_redirect_of_its_own_origin() -> None:
+    async with client() as http, site({"/": keep("/b"), "/b": whole}) as server:
+        output = await http.get(server.url, method="POST", body="s3cret-key", secrets=frozenset({"s3cret-key"}))
+    assert (output.data, server.bodies) == ("/b", [b"s3cret-key", b"s3cret-key"])
 
 
 SIGNED = "/files/a%2Fb%20c?key=x%2Fy%2Bz+1&sign=%3d%3D&empty"

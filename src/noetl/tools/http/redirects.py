@@ -9,15 +9,18 @@ _OF_A_BODY = frozenset({"content-type", "content-length", "content-encoding", "c
 
 
 def redirected(request: Request, status: int, location: str) -> Request:
-    """The request to make next; `BadInput` where the location is not an address we go to."""
+    """The request to make next; `BadInput` where we do not go."""
     try:
         url = url_of(str(request.url.join(as_written(location)))).with_user(None)
     except (BadInput, ValueError) as error:
         raise BadInput(f"the server redirects to {location[:200]!r}, which is not an http or https address") from error
     moved = msgspec.structs.replace(request, url=url)
+    is_elsewhere = url.origin() != request.url.origin()
     if _becomes_get(request.method, status):
         moved = _without(msgspec.structs.replace(moved, method="GET", body=None), _OF_A_BODY)
-    return moved if url.origin() == request.url.origin() else _without(moved, request.private)
+    if is_elsewhere and moved.body is not None and request.has_private_body:
+        raise BadInput(f"the server redirects to {url.origin()}, which may not see the secret that is in the body")
+    return _without(moved, request.private) if is_elsewhere else moved
 
 
 def _becomes_get(method: str, status: int) -> bool:

@@ -55,13 +55,14 @@ class Multipart(msgspec.Struct, frozen=True):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """`private` are the headers, in lower case, that no other origin may see."""
+    """`private` are the headers, in lower case, that no other origin may see; nor may it see a body with a secret."""
 
     method: str
     url: URL
     headers: Pairs
     body: Content | Multipart | None = None
     private: frozenset[str] = frozenset()
+    has_private_body: bool = False
 
 
 def request_of(call: ToolCall) -> Request:
@@ -71,10 +72,20 @@ def request_of(call: ToolCall) -> Request:
     own = tuple(_headers(fields.get("headers")))
     auth = _auth_of(call) or _login_of(url)
     headers = _completed(call, own, auth)
-    private = frozenset({"authorization", "cookie", "proxy-authorization"} | {name.lower() for name, _ in auth})
+    private = frozenset({"authorization", "cookie", "proxy-authorization", "host"} | {name.lower() for name, _ in auth})
     secret = {name.lower() for name, value in own if any(text and text in value for text in call.secrets)}
     url = _with_params(url.with_user(None), fields.get("params"))
-    return Request(_method(fields.get("method")), url, headers, _body(fields), private | secret)
+    body = _body(fields)
+    return Request(_method(fields.get("method")), url, headers, body, private | secret, _holds(body, call.secrets))
+
+
+def _holds(body: Content | Multipart | None, secrets: frozenset[str]) -> bool:
+    """Whether a secret is in what the author wrote into the body. Stored data was rid of secrets before."""
+    if isinstance(body, Multipart):
+        return any(_holds(part.content, secrets) for part in body.parts)
+    if body is None or not isinstance(body.data, bytes):
+        return False
+    return any(text and text.encode("utf-8", "surrogatepass") in body.data for text in secrets)
 
 
 def url_of(value: object) -> URL:
