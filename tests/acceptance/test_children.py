@@ -34,7 +34,7 @@ def test_the_cause_three_levels_below_is_read_first_with_the_way_there(project: 
     lines = ran.stderr.splitlines()
     assert re.fullmatch(r"failed: .*leaf\.yaml:9: ValueError: no luck", lines[0])
     assert lines[1:4] == [
-        "  in step `load` of playbook shop/leaf",
+        "  in task `load_task` of step `load` of playbook shop/leaf",
         "  called by playbook shop/middle",
         "  called by step `ask_middle`, and no arc takes its failure",
     ]
@@ -48,7 +48,9 @@ def test_the_cause_three_levels_below_is_read_first_with_the_way_there(project: 
 def test_the_lines_of_a_run_say_the_cause_once(project: Path) -> None:
     told = noetl("run", "top.yaml", folder=project).stderr
     (line,) = [line for line in told.splitlines() if "ask_middle failed: " in line]
-    assert line.endswith("ValueError: no luck (in playbook `shop/leaf`, step `load`, called by `shop/middle`)")
+    assert line.endswith(
+        "ValueError: no luck (in playbook `shop/leaf`, step `load`, task `load_task`, called by `shop/middle`)"
+    )
 
 
 def test_programs_read_which_execution_is_to_blame(project: Path) -> None:
@@ -89,4 +91,4 @@ def test_a_loop_over_a_child_that_fails_says_the_cause(project: Path) -> None:
     (project / "loop.yaml").write_text(HEAD.format(name="loop") + body, "utf-8")
     told = noetl("run", "loop.yaml", "-q", folder=project).stderr.splitlines()
     assert told[0].endswith("ValueError: no luck")
-    assert told[1] == "  in step `load` of playbook shop/leaf"
+    assert told[1] == "  in task `load_task` of step `load` of playbook shop/leaf"

@@ -50,6 +50,16 @@ def test_a_keychain_kind_that_needs_a_store_is_refused_at_its_line(tmp_path: Pat
     assert "var: MY_SHOP" in ran.stderr
 
 
+def test_a_credential_that_is_not_declared_is_refused_where_it_is_named(tmp_path: Path) -> None:
+    write(tmp_path, "order", 'workflow: [ { step: a, tool: { kind: http, url: "http://x.test", auth: shop } } ]\n')
+    ran = run(tmp_path, "order")
+    assert_refused(ran, tmp_path)
+    assert (
+        'order.yaml:4:72: error: "shop" is not in the keychain, and `noetl run` has no credential store' in ran.stderr
+    )
+    assert "var: SHOP" in ran.stderr
+
+
 def test_a_credential_that_is_missing_is_named_with_how_to_give_it_and_the_run_is_recorded(tmp_path: Path) -> None:
     write(
         tmp_path,

@@ -29,13 +29,14 @@ def test_the_first_cause_of_three_levels_is_told_once_and_first() -> None:
     driver.run()
     error = driver.state.error
     assert error is not None
-    where = "(in playbook `leaf`, step `load`, called by `middle`)"
+    where = "(in playbook `leaf`, step `load`, task `c`, called by `middle`)"
     assert error.message == f"step `ask_middle` failed and no arc takes it: no luck {where}"
     assert (cause_of(error), error.kind) == ("no luck", "playbook_failed")
     assert origin_of(error) == {
         "playbook": "leaf",
         "execution_id": "x.ask_middle#1.call/1.ask_leaf#1.call/1",
         "step": "load",
+        "task": "c",
         "called_by": ["middle"],
     }
 
@@ -53,6 +54,11 @@ def test_the_first_cause_of_three_levels_is_told_once_and_first() -> None:
 def test_an_end_without_a_step_is_told_with_the_playbook(fact: WorkflowFinished, kind: str, message: str) -> None:
     error = child_error("p", "x.s#1.call/1", fact)
     assert (error.kind, error.message) == (kind, message)
+
+
+def test_a_step_that_failed_without_a_task_is_told_alone() -> None:
+    error = child_error("p", "x.s#1.call/1", ended(Error("x", "no", details={"step_run_id": "s#2"})))
+    assert error.message == "no (in playbook `p`, step `s`)"
 
 
 def test_the_callers_of_a_cause_are_told_from_the_inmost_outwards() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from noetl.engine.events import WorkflowFinished
-from noetl.engine.names import step_of
+from noetl.engine.names import step_of, task_label
 from noetl.engine.output import Error
 
 ORIGIN = "origin"
@@ -16,7 +16,10 @@ def child_error(path: str, execution_id: str, fact: WorkflowFinished) -> Error:
     error = fact.error or Error(fact.status, f"it {fact.status}")
     below = origin_of(error)
     if below is None:
-        origin: dict[str, object] = {"playbook": path, "execution_id": execution_id, "step": step_to_blame(error)}
+        step = step_to_blame(error)
+        origin: dict[str, object] = {"playbook": path, "execution_id": execution_id, "step": step}
+        if step is not None and fact.output.meta.task_run_id is not None:
+            origin["task"] = task_label(fact.output.meta.task_run_id)
     else:
         origin = {**below, "called_by": [*callers_of(below), path]}
     return Error(kind, f"{cause_of(error)}{_where(origin)}", details={ORIGIN: origin})
@@ -42,8 +45,9 @@ def unrouted(step: str) -> str:
 
 def _where(origin: Mapping[str, object]) -> str:
     step = f", step `{origin['step']}`" if origin.get("step") else ""
+    task = f", task `{origin['task']}`" if origin.get("task") else ""
     called = "".join(f", called by `{caller}`" for caller in callers_of(origin))
-    return f" (in playbook `{origin.get('playbook')}`{step}{called})"
+    return f" (in playbook `{origin.get('playbook')}`{step}{task}{called})"
 
 
 def callers_of(origin: Mapping[str, object]) -> list[object]:

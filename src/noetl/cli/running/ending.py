@@ -48,8 +48,9 @@ def _told(status: str, error: Error | None) -> Iterator[str]:
         yield status if error is None else f"{status}: {error.message}"
         return
     yield f"{status}: {cause_of(error)}"
+    task = f"task `{origin['task']}` of " if origin.get("task") else ""
     step = f"step `{origin['step']}` of " if origin.get("step") else ""
-    yield f"  in {step}playbook {origin.get('playbook')}"
+    yield f"  in {task}{step}playbook {origin.get('playbook')}"
     yield from (f"  called by playbook {caller}" for caller in callers_of(origin))
     if (own := step_to_blame(error)) is not None:
         yield f"  called by step `{own}`, and no arc takes its failure"

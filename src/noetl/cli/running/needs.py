@@ -107,7 +107,8 @@ class Needs:
     def _of_machine(self, compilation: Compilation) -> list[Unmet]:
         document, file = _document(compilation), compilation.source.name
         programs = missing_interpreters(document, file, self._environment)
-        missing = sorted((*_tools(document), *_stores(document), *programs), key=lambda found: found.span)
+        stores = (*_stores(document), *_undeclared(document))
+        missing = sorted((*_tools(document), *stores, *programs), key=lambda found: found.span)
         return [Unmet(compilation, found) for found in missing]
 
     async def _credentials(
@@ -175,9 +176,28 @@ def _stores(document: Document) -> Iterator[Diagnostic]:
                 f'the keychain entry "{entry.name}" is of kind "{entry.kind}", which needs a credential store, '
                 "and `noetl run` has none yet; expected `env` or `file`"
             )
-            variable = "".join(char if char.isalnum() else "_" for char in entry.name).upper()
+            variable = _variable(entry.name)
             hint = f"take it from the environment:\n  - name: {entry.name}\n    kind: env\n    var: {variable}"
             yield CREDENTIAL_NOT_HERE.at(node.get("kind") or node, message, hint)
+
+
+def _undeclared(document: Document) -> Iterator[Diagnostic]:
+    """What `auth` names and the keychain has not would be looked for in a credential store."""
+    declared = {entry.name for entry in document.playbook.keychain}
+    for owner in owners(document):
+        for task in owner.tool:
+            if task.auth is not None and "{" not in task.auth and task.auth not in declared:
+                node = document.node(task)
+                message = (
+                    f'"{task.auth}" is not in the keychain, and `noetl run` has no credential store yet to ask for it'
+                )
+                entry = f"    - name: {task.auth}\n      kind: env\n      var: {_variable(task.auth)}"
+                hint = f"declare it:\n  keychain:\n{entry}"
+                yield CREDENTIAL_NOT_HERE.at(node.get("auth") or node, message, hint)
+
+
+def _variable(name: str) -> str:
+    return "".join(char if char.isalnum() else "_" for char in name).upper()
 
 
 def _place(document: Document, entry: KeychainEntry) -> Node:
