@@ -86,6 +86,18 @@ def test_every_text_of_an_entry_is_a_secret() -> None:
     assert not any(":" in text for text in found)
 
 
+def test_what_is_nested_deeply_is_masked_whole_where_it_holds_a_secret() -> None:
+    def nested(value: object, depth: int) -> object:
+        for _ in range(depth):
+            value = [value]
+        return value
+
+    assert "s3cret" not in str(hidden({"a": nested("my s3cret", 900), "b": 1}, "s3cret"))
+    assert hidden({"a": nested("my s3cret", 50), "b": 1}, "s3cret") == {"a": nested(f"my {MASK}", 50), "b": 1}
+    assert hidden([nested("fine", 900), "s3cret"], "s3cret") == [nested("fine", 900), MASK]
+    assert MASK in str(hidden(nested({"a": {"s3cret": nested(1, 3_000)}}, 101), "s3cret"))
+
+
 def test_texts_in_lists_and_long_numbers_are_secrets() -> None:
     entry = {"keys": ["listed-secret", {"deep": "deeper-secret"}], "pin": 90817263, "rate": 3.14159265, "port": 5432}
     told = {"a": "listed-secret deeper-secret", "b": [90817263, "pin 90817263"], "c": 3.14159265, "d": [5432, "5432"]}

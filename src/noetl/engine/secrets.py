@@ -27,6 +27,9 @@ LINE_CHARS_MIN = 8
 NUMBER_CHARS_MIN = 6
 """A shorter number, such as a port, is among ordinary data too often."""
 
+DEPTH_MAX = 100
+"""What is nested more deeply is hidden whole where a secret is in it."""
+
 WRAPPED_CHARS = 76
 """Where programs that encode base64 break its lines."""
 
@@ -60,7 +63,7 @@ def texts_of(value: object) -> Iterator[str]:
 def masked(value: object, secrets: frozenset[str]) -> object:
     """A value or a record in which no secret is left. The longest go first, since one may be part of another."""
     hidden = hideable(secrets)
-    return _masked(value, hidden) if hidden and _may_hold(value, hidden) else value
+    return _masked(value, hidden, 0) if hidden and _may_hold(value, hidden) else value
 
 
 def hideable(secrets: frozenset[str]) -> tuple[str, ...]:
@@ -120,20 +123,36 @@ def _may_hold(value: object, hidden: tuple[str, ...]) -> bool:
     try:
         data = msgspec.json.encode(value)
         return any(msgspec.json.encode(secret)[1:-1] in data for secret in hidden)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return True
 
 
-def _masked(value: object, hidden: tuple[str, ...]) -> object:
+def _masked(value: object, hidden: tuple[str, ...], depth: int) -> object:
+    if depth > DEPTH_MAX:
+        return MASK if _holds(value, hidden) else value
     if type(value) is str:  # a word of an enumeration is text too, and none of ours is a secret
         return _hidden(value, hidden)
     if type(value) in (int, float):
         return MASK if str(value) in hidden else value
     if isinstance(value, dict):
-        items = [(_masked(key, hidden), _masked(item, hidden)) for key, item in value.items()]
+        items = [(_masked(key, hidden, depth), _masked(item, hidden, depth + 1)) for key, item in value.items()]
         is_same = all(key is old and value[old] is item for (key, item), old in zip(items, value, strict=True))
         return value if is_same else dict(items)
-    return each_value(value, lambda item: _masked(item, hidden))
+    return each_value(value, lambda item: _masked(item, hidden, depth + 1))
+
+
+def _holds(value: object, hidden: tuple[str, ...]) -> bool:
+    """Whether a secret is anywhere in a value, however deeply nested that is."""
+    rest = [value]
+    while rest:
+        found = rest.pop()
+        if isinstance(found, dict):
+            rest += [*found, *found.values()]
+        elif isinstance(found, list | tuple):
+            rest += found
+        elif any(secret in str(found) for secret in hidden):
+            return True
+    return False
 
 
 def _hidden(text: str, hidden: tuple[str, ...]) -> str:
