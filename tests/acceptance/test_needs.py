@@ -95,6 +95,13 @@ def test_a_child_that_is_nowhere_is_refused_with_the_nearest(tmp_path: Path) -> 
     assert 'did you mean "shop/orders"? [NOE953]' in ran.stderr
 
 
+def test_what_a_playbook_from_standard_input_needs_is_told_too(tmp_path: Path) -> None:
+    text = HEAD.format(name="load") + "workflow: [ { step: a, tool: { kind: duckdb, command: c } } ]\n"
+    ran = noetl("run", "-", stdin=text, folder=tmp_path)
+    assert_refused(ran, tmp_path)
+    assert ':4:38: error: `noetl run` has no tool for the kind "duckdb" yet' in ran.stderr
+
+
 def test_a_child_with_errors_is_refused_with_its_errors(tmp_path: Path) -> None:
     write(tmp_path, "child", NOOP.replace("noop", "nop"))
     write(tmp_path, "parent", "workflow:\n  - step: a\n    tool: { kind: playbook, path: shop/child }\n")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,8 @@ from noetl.ports import Catalog, Registered
 HOME_NAME = ".noetl"
 FILES_MAX = 10_000
 """Files that are looked at to find a playbook by its path."""
+GUESSES_MAX = 200
+"""Files that are compiled to find a path that is like one that is not there."""
 
 
 def home_of(folder: Path, environment: Mapping[str, str]) -> Path:
@@ -61,8 +64,8 @@ class Project:
         return broken
 
     def paths(self, compiler: Compiler) -> Iterator[str]:
-        """Those of all playbooks that can be read."""
-        for file in self._files():
+        """Those of playbooks that can be read, for a guess at what was meant."""
+        for file in islice(self._files(), GUESSES_MAX):
             data = _read(file)
             path = _path_of(compiler.compiled(data, file.name)) if looks_like_playbook(data) else None
             if path:
