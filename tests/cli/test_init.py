@@ -1,4 +1,6 @@
 import json
+import socket
+import sys
 from contextlib import chdir
 from pathlib import Path
 
@@ -6,6 +8,21 @@ import pytest
 
 from noetl.cli.init import TEMPLATES, project_name
 from tests.cli.invoke import noetl
+from tests.documents import blocks, commands, complaint
+
+PROGRAMS = Path(sys.executable).parent
+RESULTS = {"etl": '"loaded": 3', "api": "25 orders copied", "loop": '"highest": 31'}
+
+
+def made(template: str, folder: Path) -> Path:
+    assert noetl("init", str(folder), "--template", template).code == 0
+    return folder
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -21,15 +38,51 @@ def test_a_new_project_is_sound_under_strict_rules(template: str, tmp_path: Path
     assert (made.code, made.out) == (0, "")
     checked = noetl("validate", "--strict", str(folder))
     assert (checked.code, checked.out) == (0, "")
-    assert len(list((folder / "playbooks").iterdir())) == len(TEMPLATES[template])
+    assert set(TEMPLATES[template]) <= set(tree(folder))
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_new_project_runs_as_it_is_and_shows_a_result(template: str, tmp_path: Path) -> None:
+    with chdir(made(template, tmp_path / "demo")):
+        first = next(iter(TEMPLATES[template]))
+        ran = noetl("run", first, "-q", *(["--set", f"port={free_port()}"] if template == "api" else []))
+        assert (ran.code, ran.err) == (0, "")
+        assert RESULTS[template] in ran.out
+        assert noetl("status", "@latest").code == 0
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_commands_that_a_new_project_shows_work(template: str, tmp_path: Path) -> None:
+    folder = made(template, tmp_path / "demo")
+    shown = [command for block in blocks((folder / "README.md").read_text("utf-8")) for command in commands(block)]
+    assert {"run", "status", "validate"} <= {command.text.split()[1] for command in shown}
+    complaints = [complaint(command, folder=folder, programs=PROGRAMS) for command in shown]
+    assert [text for text in complaints if text] == []
+
+
+def test_work_that_failed_is_no_success(tmp_path: Path) -> None:
+    with chdir(made("etl", tmp_path / "etl")):
+        ran = noetl("run", "playbooks/daily_load.yaml", "--set", "source=missing.csv")
+        assert (ran.code, "missing.csv" in ran.err) == (1, True)
+    with chdir(made("loop", tmp_path / "loop")):
+        assert noetl("run", "playbooks/all_cities.yaml", "--set", 'cities=["Atlantis"]').code == 1
+
+
+def test_a_pretended_shop_tells_of_a_taken_port(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, chdir(made("api", tmp_path / "api")):
+        port = taken.getsockname()[1]
+        ran = noetl("run", "playbooks/sync_orders.yaml", "--set", f"port={port}")
+    assert ran.code == 1
+    assert f"port {port} is taken; run again with --set port={port + 1}" in ran.err
 
 
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_new_project_bears_its_name_and_no_gap_is_left(template: str, tmp_path: Path) -> None:
     noetl("init", str(tmp_path / "my demo"), "-t", template)
     files = tree(tmp_path / "my demo")
-    assert [path for path, text in files.items() if "PROJECT" in text or "PLAYBOOK" in text] == []
-    playbooks = [text for path, text in files.items() if path.startswith("playbooks/")]
+    gaps = ("PROJECT", "PLAYBOOK", "TRY\n")
+    assert [path for path, text in files.items() if any(gap in text for gap in gaps)] == []
+    playbooks = [text for path, text in files.items() if path.endswith(".yaml")]
     assert all("\n  path: my_demo/" in text for text in playbooks)
     assert next(iter(TEMPLATES[template])) in files["README.md"]
 
@@ -47,12 +100,14 @@ def test_every_written_file_is_named(tmp_path: Path) -> None:
         ran = noetl("init", "demo")
     named = [line.removeprefix("wrote demo/") for line in ran.err.splitlines() if line.startswith("wrote ")]
     assert sorted(named) == sorted(tree(tmp_path / "demo"))
-    assert ran.err.endswith("next: noetl validate demo\n")
+    assert ran.err.endswith("next: cd demo && noetl run playbooks/daily_load.yaml\n")
 
 
 def test_without_a_folder_the_current_one_is_taken(tmp_path: Path) -> None:
     with chdir(tmp_path):
-        assert noetl("init").code == 0
+        ran = noetl("init")
+        assert ran.code == 0
+        assert ran.err.endswith("next: noetl run playbooks/daily_load.yaml\n")
         assert noetl("validate").code == 0
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
@@ -11,22 +12,32 @@ from noetl.cli.files import reason
 from noetl.cli.reports.json import printed
 from noetl.playbook.schema import json_schema
 
-# Where a file goes, and its name among the templates; names without a dot, so that no tool takes them for its own.
+# Where a file goes, and its name among the templates; names that no tool takes for its own.
 SHARED_FILES = {
     "README.md": "README.md",
     ".gitignore": "gitignore.txt",
     ".vscode/settings.json": "vscode.json",
 }
+# The first file of each is the playbook to begin with.
 TEMPLATES = {
-    "etl": {"playbooks/daily_load.yaml": "etl/daily_load.yaml"},
-    "api": {"playbooks/sync_orders.yaml": "api/sync_orders.yaml"},
+    "etl": {
+        "playbooks/daily_load.yaml": "etl/daily_load.yaml",
+        "data/orders.csv": "etl/orders.csv",
+    },
+    "api": {
+        "playbooks/sync_orders.yaml": "api/sync_orders.yaml",
+        "playbooks/shop.py": "api/shop.txt",
+        "secrets/shop_token.txt": "api/shop_token.txt",
+    },
     "loop": {
         "playbooks/all_cities.yaml": "loop/all_cities.yaml",
         "playbooks/one_city.yaml": "loop/one_city.yaml",
+        "data/weather.json": "loop/weather.json",
     },
 }
 SCHEMA_FILE = "noetl.schema.json"
-PROJECT, PLAYBOOK = "PROJECT", "PLAYBOOK"
+PROJECT, PLAYBOOK, TRY = "PROJECT", "PLAYBOOK", "TRY\n"
+"""What stands in a template for the project's name, for the first playbook, and for what to try with it."""
 
 COMMAND = Command(
     "init",
@@ -66,8 +77,14 @@ def init(arguments: Arguments, console: Console) -> int:
         raise Stopped(f"noetl init: cannot write {error.filename}: {reason(error)}") from None
     for path in contents:
         console.say(f"wrote {os.path.join(folder, path)}")
-    console.say(f"\nnext: noetl validate {folder}")
+    console.say(f"\nnext: {_next(folder, arguments.template)}")
     return OK
+
+
+def _next(folder: str, template: str) -> str:
+    """The commands to type now."""
+    run = f"noetl run {next(iter(TEMPLATES[template]))}"
+    return run if os.path.samefile(folder, ".") else f"cd {shlex.quote(folder)} && {run}"
 
 
 def project_name(folder: str) -> str:
@@ -77,14 +94,15 @@ def project_name(folder: str) -> str:
 
 def project(name: str, template: str) -> dict[str, str]:
     """Every file of a new project: its path, and what stands in it."""
-    source = files("noetl.cli") / "templates"
-    playbooks = TEMPLATES[template]
-    first = next(iter(playbooks))
-    texts = {
-        path: (source / stored).read_text(encoding="utf-8").replace(PROJECT, name).replace(PLAYBOOK, first)
-        for path, stored in (SHARED_FILES | playbooks).items()
-    }
-    return texts | {SCHEMA_FILE: printed(json_schema())}
+    first = next(iter(TEMPLATES[template]))
+    texts = {path: _stored(stored) for path, stored in (SHARED_FILES | TEMPLATES[template]).items()}
+    texts["README.md"] = texts["README.md"].replace(TRY, _stored(f"{template}/TRY.md"))
+    filled = {path: text.replace(PROJECT, name).replace(PLAYBOOK, first) for path, text in texts.items()}
+    return filled | {SCHEMA_FILE: printed(json_schema())}
+
+
+def _stored(name: str) -> str:
+    return (files("noetl.cli") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _refuse_conflicts(folder: str, contents: Mapping[str, str]) -> None:
