@@ -96,11 +96,16 @@ class Redactor(Generic[AnyStr]):
 
     def _hide(self, text: AnyStr) -> tuple[AnyStr, AnyStr]:
         """What may be shown, and the rest: from left to right, up to what may become a secret, perhaps a longer one."""
-        shown = self._mask[:0]
-        while (found := self._first_match(text)) is not None and found[0] < self._first_suspect(text):
-            shown += text[: found[0]] + self._mask
-            text = text[found[1] :]
-        return shown, text
+        shown, at, suspect = [], 0, self._first_suspect(text)
+        places = {secret: text.find(secret) for secret in self._hidden}
+        while places := _moved_on(places, text, at):
+            place, size = min((place, -len(secret)) for secret, place in places.items())
+            suspect = suspect if suspect >= at else at + self._first_suspect(text[at:])
+            if place >= suspect:
+                break
+            shown += [text[at:place], self._mask]
+            at = place - size
+        return self._mask[:0].join(shown), text[at:]
 
     def _first_match(self, text: AnyStr) -> tuple[int, int] | None:
         """Where the first secret begins and ends; the longest of those that begin there."""
@@ -116,6 +121,14 @@ class Redactor(Generic[AnyStr]):
     def _suspect_size(self, text: AnyStr, secret: AnyStr) -> int:
         sizes = range(min(len(secret) - 1, len(text)), 0, -1)
         return next((size for size in sizes if text.endswith(secret[:size])), 0)
+
+
+def _moved_on(places: Mapping[AnyStr, int], text: AnyStr, at: int) -> dict[AnyStr, int]:
+    """Where each secret is next, from a place on; those that are no more are left out."""
+    found = (
+        (secret, place if place >= at else text.find(secret, at)) for secret, place in places.items() if place >= 0
+    )
+    return {secret: place for secret, place in found if place >= 0}
 
 
 def _may_hold(value: object, hidden: tuple[str, ...]) -> bool:
