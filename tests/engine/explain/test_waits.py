@@ -58,6 +58,10 @@ def test_of_a_loop_each_iteration_is_with_the_worker_that_holds_it() -> None:
     driver = Driver(playbooks.NESTED).run(moves=1)
     assert [wait.worker for wait in found(driver, held(("cities#1", (0,)), "w2"))] == [None, "w2", None]
     assert [wait.worker for wait in found(driver, held(("cities#1", (1,)), "w2"))] == [None, None, None]
+    started = held(("cities#1", (0,)), "w2", running=frozenset({0}))
+    assert found(driver, started)[1].worker == "w2"
+    others = held(("cities#1", (0,)), "w2", running=frozenset({1}), stop=3)
+    assert found(driver, others)[1].worker is None
 
 
 def test_a_task_without_a_worker_is_just_a_task() -> None:
