@@ -223,7 +223,7 @@ def _inside_json(secret: str) -> Iterator[str]:
 
 def _as_json(text: str) -> tuple[str, str]:
     encoded = msgspec.json.encode(text)[1:-1].decode()
-    return encoded, "".join(map(_ascii, encoded))
+    return encoded, encoded if encoded.isascii() else "".join(map(_ascii, encoded))
 
 
 def _ascii(char: str) -> str:
@@ -248,15 +248,26 @@ def _base64(data: bytes) -> str:
 
 def _quoted(secret: str) -> Iterator[str]:
     """Percent-encoded, as the parts of an address are."""
-    for left in _LEFT_AS_IT_IS:
-        quoted = "".join(_quote(char, left) for char in secret)
+    for quoting in _QUOTINGS:
+        quoted = secret.translate(quoting)
         yield from {quoted, quoted.replace("%20", "+"), _lower_hex(quoted), _lower_hex(quoted).replace("%20", "+")}
 
 
-def _quote(char: str, left: str) -> str:
-    if char.isascii() and (char.isalnum() or char in _UNRESERVED or char in left):
-        return char
-    return "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+class _Quoting(dict[int, str]):
+    """What each character becomes, found out once: a key may have thousands, and is looked at in every run."""
+
+    def __init__(self, left: str) -> None:
+        self._left = _UNRESERVED + left
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        is_left = char.isascii() and (char.isalnum() or char in self._left)
+        found = char if is_left else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "surrogatepass"))
+        self[code] = found
+        return found
+
+
+_QUOTINGS = tuple(map(_Quoting, _LEFT_AS_IT_IS))
 
 
 def _lower_hex(quoted: str) -> str:
