@@ -176,6 +176,13 @@ async def test_any_other_address_is_encoded(written: str, sent: str) -> None:
 # ------------------------------------------------------------------------------ what is sent
 
 
+@pytest.mark.parametrize(("body", "length"), [({"body": "abc"}, "3"), ({}, "0")])
+async def test_the_length_is_that_of_the_body_whatever_a_header_says(body: dict[str, object], length: str) -> None:
+    async with client() as http, site({"/": whole}) as server:
+        await http.get(server.url, method="POST", headers={"content-length": 1}, **body)
+    assert server.seen[0].headers.getall("Content-Length") == [length]
+
+
 async def test_the_names_of_files_and_fields_may_be_of_any_language() -> None:
     async def parts(request: web.Request) -> web.Response:
         form = await request.post()

@@ -148,7 +148,6 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
             {"body": "x", "headers": {"Transfer-Encoding": "chunked"}},
             "header `Transfer-Encoding` follows from the body",
         ),
-        ({"body": "x", "headers": {"content-length": 2}}, "header `content-length` follows from the body"),
         ({"files": {"a": {"base64": "?"}}}, "`files.a.base64` is not base64"),
         ({"body": Reference("relational", {})}, "`body` can send stored data only"),
         ({"spec": {"ca_file": "/nowhere"}}, "`spec.ca_file` must name a file with certificates"),

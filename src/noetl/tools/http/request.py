@@ -23,8 +23,6 @@ FORM = "application/x-www-form-urlencoded"
 _BODIES = ("json", "data", "form", "body")
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
-_FRAMING = frozenset({"content-length", "transfer-encoding"})
-
 _ENCODED = re.compile(r"(?:[A-Za-z0-9:/?#\[\]@!$&'()*+,;=._~-]|%[0-9A-Fa-f]{2})*")
 _DOTS = re.compile(r"/\.{1,2}(?:[/?#]|$)")
 
@@ -151,9 +149,10 @@ def _headers(value: object) -> Iterator[tuple[str, str]]:
             raise BadInput(f"a header cannot be named {name[:50]!r}")
         if any(char in text for char in "\r\n\0"):
             raise BadInput(f"header `{name}` must be one line")
-        if name.lower() in _FRAMING:
+        if name.lower() == "transfer-encoding":
             raise BadInput(f"header `{name}` follows from the body; leave it out")
-        yield name, text
+        if name.lower() != "content-length":  # the body has a length of its own, whatever is said here
+            yield name, text
 
 
 def _completed(call: ToolCall, own: Pairs, auth: Pairs) -> Pairs:
