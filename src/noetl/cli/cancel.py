@@ -1,6 +1,7 @@
 """`noetl cancel`: ends an execution, wherever it runs."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command, Option, Takes
 from noetl.cli.console import Console
@@ -24,4 +25,4 @@ class Arguments(Printed, frozen=True, kw_only=True):
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    return answer(COMMAND, Arguments, words, console, "inspecting.cancelling:cancel")
+    return answer(COMMAND, Arguments, words, console, lambda: import_module("noetl.cli.inspecting.cancelling").cancel)

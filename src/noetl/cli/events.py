@@ -1,6 +1,7 @@
 """`noetl events`: the log of an execution, which explains everything else."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command, Option
 from noetl.cli.console import Console
@@ -19,4 +20,4 @@ COMMAND = Command(
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    return answer(COMMAND, Followed, words, console, "inspecting.log:show_events")
+    return answer(COMMAND, Followed, words, console, lambda: import_module("noetl.cli.inspecting.log").show_events)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib import import_module
-from typing import TypeVar
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.console import OK, Console
@@ -12,6 +11,11 @@ from noetl.cli.console import OK, Console
 EXECUTION = Operand("id", "an execution: its id, the beginning of it, or @latest", Takes.TEXT, required=True)
 
 T = TypeVar("T", bound=Shared)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Does = Callable[[T, Console, Path, dict[str, str]], Coroutine[None, None, int]]
 
 
 def output_option(*forms: str, what: str = "how to print") -> Option:
@@ -28,19 +32,17 @@ class Followed(Printed, frozen=True, kw_only=True):
     follow: bool = False
 
 
-def answer(command: Command, record: type[T], words: Sequence[str], console: Console, does: str) -> int:
-    """Reads the words, and lets the coroutine that `does` names as `module:function` answer them."""
+def answer(
+    command: Command, record: type[T], words: Sequence[str], console: Console, find: Callable[[], Does[T]]
+) -> int:
+    """Reads the words, and carries out what is found for them: help and completion do without the runtime."""
     arguments = read_arguments(command, words, console, record)
-    return OK if arguments is None else carry_out(arguments, console, does)
+    return OK if arguments is None else carry_out(arguments, console, find())
 
 
-def carry_out(arguments: Shared, console: Console, does: str) -> int:
-    """The runtime is imported when something is to be done: help and completion do without it."""
-    import asyncio  # noqa: PLC0415
+def carry_out(arguments: T, console: Console, does: Does[T]) -> int:
+    import asyncio  # noqa: PLC0415 — it is slow to import, and `--help` does without it
     import os  # noqa: PLC0415
     from pathlib import Path  # noqa: PLC0415
 
-    module, _, function = does.partition(":")
-    doing = getattr(import_module(f"noetl.cli.{module}"), function)
-    code: int = asyncio.run(doing(arguments, console, Path.cwd(), dict(os.environ)))
-    return code
+    return asyncio.run(does(arguments, console, Path.cwd(), dict(os.environ)))

@@ -1,6 +1,7 @@
 """`noetl executions`: what ran here, the last first."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command, Option, Shared, Takes
 from noetl.cli.console import Console
@@ -31,4 +32,6 @@ class Arguments(Shared, frozen=True, kw_only=True):
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    return answer(COMMAND, Arguments, words, console, "inspecting.listing:list_executions")
+    return answer(
+        COMMAND, Arguments, words, console, lambda: import_module("noetl.cli.inspecting.listing").list_executions
+    )

@@ -1,6 +1,7 @@
 """`noetl logs`: what the tools of an execution printed."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command, Option
 from noetl.cli.console import Console
@@ -16,4 +17,4 @@ COMMAND = Command(
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    return answer(COMMAND, Followed, words, console, "inspecting.printed:show_logs")
+    return answer(COMMAND, Followed, words, console, lambda: import_module("noetl.cli.inspecting.printed").show_logs)

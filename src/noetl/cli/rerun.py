@@ -1,6 +1,7 @@
 """`noetl rerun`: an execution again, without what had succeeded."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command, Option, Takes, read_arguments
 from noetl.cli.console import OK, Console
@@ -36,4 +37,4 @@ def main(words: Sequence[str], console: Console) -> int:
     if arguments is None:
         return OK
     check_slots("rerun", arguments.slots)
-    return carry_out(arguments, console, "running.local:rerun_local")
+    return carry_out(arguments, console, import_module("noetl.cli.running.local").rerun_local)

@@ -1,6 +1,7 @@
 """`noetl result`: what an execution gave."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command
 from noetl.cli.console import Console
@@ -16,4 +17,4 @@ COMMAND = Command(
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    return answer(COMMAND, Printed, words, console, "inspecting.outcome:show_result")
+    return answer(COMMAND, Printed, words, console, lambda: import_module("noetl.cli.inspecting.outcome").show_result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.console import OK, Console, Stopped
@@ -50,7 +51,9 @@ def main(words: Sequence[str], console: Console) -> int:
     if arguments is None:
         return OK
     _check(arguments)
-    return carry_out(arguments, console, "running.dry:dry_run" if arguments.dry_run else "running.local:run_local")
+    if arguments.dry_run:
+        return carry_out(arguments, console, import_module("noetl.cli.running.dry").dry_run)
+    return carry_out(arguments, console, import_module("noetl.cli.running.local").run_local)
 
 
 def _check(arguments: Arguments) -> None:

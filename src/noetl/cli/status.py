@@ -1,6 +1,7 @@
 """`noetl status`: where an execution stands, and what it waits for."""
 
 from collections.abc import Sequence
+from importlib import import_module
 
 from noetl.cli.arguments import Command
 from noetl.cli.console import Console
@@ -16,4 +17,4 @@ COMMAND = Command(
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    return answer(COMMAND, Printed, words, console, "inspecting.standing:show_status")
+    return answer(COMMAND, Printed, words, console, lambda: import_module("noetl.cli.inspecting.standing").show_status)
