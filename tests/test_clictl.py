@@ -40,6 +40,11 @@ def test_a_misspelt_verb_is_answered_with_the_right_one() -> None:
     assert 'there is no verb "validat"; did you mean "validate"?' in ran.err
 
 
+@pytest.mark.parametrize(("misspelt", "right"), [("rum", "run"), ("urn", "run"), ("lgos", "logs")])
+def test_a_short_verb_is_recognised_too(misspelt: str, right: str) -> None:
+    assert f'there is no verb "{misspelt}"; did you mean "{right}"?' in noetl(misspelt).err
+
+
 def test_a_verb_like_no_other_is_answered_with_the_list() -> None:
     ran = noetl("frobnicate")
     assert ran.code == 2

@@ -12,7 +12,10 @@ from io import TextIOWrapper
 from noetl import __version__, settings
 from noetl.cli.console import BROKEN_PIPE, BUG, INTERRUPTED, OK, Console, Stopped
 from noetl.cli.verbs import PLANNED, VERBS
-from noetl.errors import closest
+from noetl.errors import closest, is_one_edit
+
+OF_FILES = {"validate", "fix", "migrate", "graph", "schema", "init"}
+"""Verbs that take names of files, whatever bytes these are, and store no other word."""
 
 OVERVIEW = """\
 NoETL checks and runs playbooks: YAML files that orchestrate APIs, databases and scripts.
@@ -116,6 +119,7 @@ def _call(verb: str, words: list[str], console: Console) -> int:
 def _unknown(verb: str) -> str:
     if verb in PLANNED:
         return f'noetl: "{verb}" is planned; this version checks playbooks and runs them on this machine'
-    near = closest(verb, [name for name, _, _ in VERBS])
+    names = [name for name, _, _ in VERBS]
+    near = closest(verb, names) or next((name for name in names if is_one_edit(verb, name)), None)
     meant = f'; did you mean "{near}"?' if near else ""
-    return f'noetl: there is no verb "{verb}"{meant}\n  = the verbs are: {", ".join(name for name, _, _ in VERBS)}'
+    return f'noetl: there is no verb "{verb}"{meant}\n  = the verbs are: {", ".join(names)}'

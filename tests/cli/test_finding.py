@@ -53,10 +53,17 @@ async def test_a_beginning_of_several_lists_some_of_them(rig: Rig) -> None:
         await find_execution(rig.store, "a")
     with pytest.raises(Stopped, match='more than 5 executions begin with "c": c8, c7, c6, c5, c4\n'):
         await find_execution(rig.store, "c")
-    with pytest.raises(Stopped, match='no execution begins with "d"'):
+    with pytest.raises(Stopped, match='no execution begins with "d"\n'):
         await find_execution(rig.store, "d")
     assert (await find_execution(rig.store, "b")).execution_id == "b1"
     assert (await find_execution(rig.store, "@latest")).execution_id == "c8"
+
+
+@played
+async def test_a_word_like_latest_is_answered_with_it(rig: Rig) -> None:
+    for given in ("latest", "@last", "@lastest", "last", "LATEST"):
+        with pytest.raises(Stopped, match=f'no execution begins with "{given}"; did you mean @latest\\?'):
+            await find_execution(rig.store, given)
 
 
 @played

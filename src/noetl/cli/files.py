@@ -8,10 +8,12 @@ from being read.
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 import msgspec
 
 from noetl.cli.console import Console, Stopped
+from noetl.errors import closest
 from noetl.playbook.source.encoding import FILE_BYTES_MAX
 
 STDIN = "-"
@@ -19,6 +21,8 @@ STDIN_NAME = "<stdin>"
 ENDINGS = (".yaml", ".yml")
 FOLDERS_SKIPPED = frozenset({"node_modules", "venv", "__pycache__", "site-packages"})
 NAMES_SHOWN_MAX = 3
+NEAR_MAX = 1_000
+"""Files of a folder that are looked at to guess which was meant."""
 
 _BLOCK_HEAD = re.compile(
     rb"""(?:\A(?:\xef\xbb\xbf)?|[\r\n])["']?(?:kind["']?\s*:\s*["']?playbook\b|apiVersion["']?\s*:\s*["']?noetl\.io\b)""",
@@ -134,7 +138,22 @@ def read_one(word: str, console: Console) -> Input:
 
 
 def unreadable(error: OSError) -> str:
-    return f"cannot read {error.filename}: {reason(error)}"
+    near = _near(os.fsdecode(error.filename)) if isinstance(error, FileNotFoundError) else None
+    meant = f"; did you mean {near}?" if near is not None else ""
+    return f"cannot read {error.filename}: {reason(error)}{meant}"
+
+
+def _near(path: str) -> str | None:
+    """A file beside the one that is not there: with the other ending, or with a name like it."""
+    folder, name = os.path.split(path)
+    try:
+        names = [each for each in islice(os.listdir(folder or "."), NEAR_MAX) if each.lower().endswith(ENDINGS)]
+    except OSError:
+        return None
+    stem = os.path.splitext(name)[0]
+    same = next((each for each in sorted(names) if os.path.splitext(each)[0] == stem), None)
+    near = same or closest(name, sorted(names))
+    return os.path.join(folder, near) if near is not None else None
 
 
 def reason(error: OSError) -> str:

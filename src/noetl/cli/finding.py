@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Container
 from noetl.cli.console import Stopped
 from noetl.cli.presence import is_gone
 from noetl.engine.worklist import is_within
+from noetl.errors import is_one_edit
 from noetl.ports import Store, Summary
 
 LATEST = "@latest"
@@ -30,10 +31,16 @@ async def find_execution(store: Store, given: str) -> Summary:
     if len(found) == 1:
         return near[0]
     if not found:
-        raise Stopped(f'noetl: no execution begins with "{given}"\n  = see: noetl executions')
+        meant = f"; did you mean {LATEST}?" if is_like_latest(given) else ""
+        raise Stopped(f'noetl: no execution begins with "{given}"{meant}\n  = see: noetl executions')
     count = str(len(found)) if len(found) <= SHOWN_MAX else f"more than {SHOWN_MAX}"
     names = ", ".join(found[:SHOWN_MAX])
     raise Stopped(f'noetl: {count} executions begin with "{given}": {names}\n  = write more of the id')
+
+
+def is_like_latest(given: str) -> bool:
+    word = given.lstrip("@").lower()
+    return word in {"last", "newest", "recent", "head"} or is_one_edit(word, LATEST[1:])
 
 
 async def interrupted(store: Store, path: str, held: Container[str] = ()) -> Summary | None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.console import OK, Console, Stopped
 from noetl.cli.executing import carry_out, output_option
+from noetl.cli.files import STDIN
 
 SLOTS = Option("slots", "how many pipelines may run at once", takes=Takes.TEXT, value="N", default="16")
 QUIET = Option("quiet", "print the result and nothing else", letter="q")
@@ -18,7 +19,13 @@ COMMAND = Command(
     "Runs a playbook here: no server, one command. The result goes to standard output, what happens to standard error.",
     Operand("file", "a playbook, or - for standard input", Takes.FILE),
     (
-        Option("set", "a value of the workload: KEY=VALUE, A.B=VALUE", takes=Takes.TEXT, many=True, value="KEY=VALUE"),
+        Option(
+            "set",
+            "a value of the workload; A.B=VALUE reaches inside, KEY= is the empty text, KEY=null is null",
+            takes=Takes.TEXT,
+            many=True,
+            value="KEY=VALUE",
+        ),
         Option("payload", "the workload as JSON, @file, or - for standard input", takes=Takes.TEXT, value="JSON"),
         Option("resume", "go on with a run that was interrupted", takes=Takes.TEXT, value="ID"),
         Option("dry-run", "check and bind everything, show the net and the worst case, run nothing"),
@@ -38,7 +45,7 @@ COMMAND = Command(
 class Arguments(Shared, frozen=True, kw_only=True):
     file: str = ""
     set: tuple[str, ...] = ()
-    payload: str = ""
+    payload: str | None = None
     resume: str = ""
     dry_run: bool = False
     slots: str = SLOTS.default
@@ -57,10 +64,15 @@ def main(words: Sequence[str], console: Console) -> int:
 
 
 def _check(arguments: Arguments) -> None:
-    if bool(arguments.file) == bool(arguments.resume):
+    if arguments.file and arguments.resume:
+        told = f"found both {arguments.file} and --resume {arguments.resume}; a resumed run has its playbook already"
+        raise Stopped(f"noetl run: {told}\n  = go on with it: noetl run --resume {arguments.resume}")
+    if not arguments.file and not arguments.resume:
         raise Stopped("noetl run: expected a playbook to run, or --resume ID\n  = see: noetl run --help")
+    if arguments.file == arguments.payload == STDIN:
+        raise Stopped("noetl run: the playbook and the payload cannot both be -\n  = give one of them as a file")
     check_slots("run", arguments.slots)
-    if arguments.resume and (arguments.set or arguments.payload or arguments.dry_run):
+    if arguments.resume and (arguments.set or arguments.payload is not None or arguments.dry_run):
         raise Stopped("noetl run: a run that is resumed keeps its workload; leave out --set, --payload and --dry-run")
 
 

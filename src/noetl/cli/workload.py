@@ -1,57 +1,80 @@
 """The workload that a person gives on the command line: a payload, and single values laid over it."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from noetl.cli.console import Console, Stopped
+from noetl.cli.files import reason
 from noetl.playbook.source.scalars import resolve_plain
 
 PAYLOAD_BYTES_MAX = 64 * 1024 * 1024
+SAMPLE = '{"key": "value"}'
+JSON_STARTS = ("[", "{", '"')
 
 
-def workload_of(payload: str, values: Sequence[str], console: Console) -> dict[str, object]:
+def workload_of(
+    payload: str | None, values: Sequence[str], console: Console, *, verb: str = "run"
+) -> dict[str, object]:
     """`--set` wins over `--payload`."""
-    found = _payload(payload, console) if payload else {}
-    for value in values:
-        _lay(found, value)
+    try:
+        found = {} if payload is None else _payload(payload, console)
+        for value in values:
+            _lay(found, value)
+    except _Refused as refused:
+        raise Stopped(f"noetl {verb}: {refused}") from refused
     return found
 
 
+class _Refused(Exception):
+    """What was given is no workload."""
+
+
 def _payload(given: str, console: Console) -> dict[str, object]:
+    if not given.strip():
+        raise _Refused(
+            f"--payload is empty; expected JSON such as {SAMPLE}, @file, or -\n  = leave it out to give none"
+        )
     if given == "-":
-        return _object(console.read_bytes(PAYLOAD_BYTES_MAX), "standard input")
+        return _object(console.read_bytes(PAYLOAD_BYTES_MAX), "the payload in standard input")
     if given.startswith("@"):
-        return _object(_read(given[1:]), given[1:])
-    return _object(given.encode(), "--payload")
+        return _object(_read(given[1:]), f"the payload in {given[1:]}")
+    return _object(given.encode(), "the value of --payload")
 
 
 def _read(name: str) -> bytes:
     try:
         return Path(name).read_bytes()
     except OSError as error:
-        raise Stopped(f"noetl run: --payload @{name} cannot be read: {error.strerror}") from error
+        raise _Refused(f"--payload @{name} cannot be read: {reason(error)}") from error
 
 
 def _object(data: bytes, name: str) -> dict[str, object]:
+    if not data.strip():
+        raise _Refused(f"{name} is empty; expected JSON such as {SAMPLE}")
     try:
         found = msgspec.json.decode(data)
-    except msgspec.DecodeError as error:
-        raise Stopped(
-            f'noetl run: the payload in {name} is not JSON: {error}\n  = write it as {{"key": "value"}}'
-        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _Refused(f"{name} is not JSON: {error}\n  = write it as {SAMPLE}") from error
     if not isinstance(found, dict):
-        kind = type(found).__name__
-        raise Stopped(f"noetl run: the payload in {name} must be an object with the keys of `workload`, and is {kind}")
+        raise _Refused(f"{name} must be an object with the keys of `workload`, and is {_word_for(found)}")
     return found
+
+
+def _word_for(value: object) -> str:
+    if value is None:
+        return "null"
+    words = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list"}
+    return words[type(value)]
 
 
 def _lay(workload: dict[str, object], given: str) -> None:
     path, equals, text = given.partition("=")
     keys = path.split(".")
     if not equals or not all(keys):
-        raise Stopped(f'noetl run: --set takes KEY=VALUE or A.B=VALUE; found "{given}"')
+        raise _Refused(f'--set takes KEY=VALUE or A.B=VALUE; found "{given}"')
     place = workload
     for key in keys[:-1]:
         inner = place.get(key)
@@ -59,12 +82,53 @@ def _lay(workload: dict[str, object], given: str) -> None:
             inner = {}
         place[key] = dict(inner)
         place = place[key]  # type: ignore[assignment]
-    place[keys[-1]] = _typed(text)
+    place[keys[-1]] = _typed(path, text)
 
 
-def _typed(text: str) -> object:
-    """JSON where it is JSON, else what YAML makes of a plain word: `n=3`, `tags=["a"]`, `name=ann`."""
+def _typed(path: str, text: str) -> object:
+    """JSON where it begins like JSON, else what YAML makes of a plain word; nothing at all is the empty text."""
     try:
-        return msgspec.json.decode(text.encode())
+        found = msgspec.json.decode(text.encode()) if text.lstrip()[:1] in JSON_STARTS else _plain(text)
+    except msgspec.ValidationError as error:
+        raise _out_of_range(path, text) from error
     except msgspec.DecodeError:
-        return resolve_plain(text)
+        return text
+    if isinstance(found, float) and not math.isfinite(found):
+        raise _out_of_range(path, text)
+    return found
+
+
+def _plain(text: str) -> object:
+    """What has spaces around it is text, unless it is a number or a word such as `true` or `null`."""
+    if not text.strip():
+        return text
+    found = resolve_plain(text.strip())
+    return text if isinstance(found, str) else found
+
+
+def _out_of_range(path: str, text: str) -> _Refused:
+    hint = "" if '"' in text else f"\n  = as text it is: --set '{path}=\"{text}\"'"
+    return _Refused(f"--set {path}={text} has a number that is out of range{hint}")
+
+
+def undeclared(
+    given: Mapping[str, object], declared: Mapping[str, object], reads: Iterable[Sequence[str]]
+) -> Iterator[tuple[str, list[str]]]:
+    """Keys that a workload does not declare and no template reads, with those that stand where they were looked for."""
+    read = [tuple(path) for path in reads]
+    if () not in read:
+        yield from _undeclared(given, declared, read, ())
+
+
+def _undeclared(
+    given: Mapping[str, object], declared: Mapping[str, object], read: Sequence[tuple[str, ...]], above: tuple[str, ...]
+) -> Iterator[tuple[str, list[str]]]:
+    for key, value in given.items():
+        path = (*above, key)
+        if key in declared:
+            inner = declared[key]
+            if isinstance(value, Mapping) and isinstance(inner, Mapping) and inner:
+                yield from _undeclared(value, inner, read, path)
+        elif not any(each[: len(path)] == path or each == path[: len(each)] for each in read):
+            known = [*declared, *(each[len(above)] for each in read if each[: len(above)] == above != each)]
+            yield ".".join(path), [".".join((*above, name)) for name in dict.fromkeys(known)]

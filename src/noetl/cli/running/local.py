@@ -46,7 +46,7 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
 
 async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     """What failed, or what follows from a step, as a new execution that keeps the rest."""
-    overlay = workload_of("", wanted.set, console)
+    overlay = workload_of(None, wanted.set, console, verb="rerun")
     home = required(home_of(folder, environment))
     async with opened(home, folder) as local, serving(local, environment) as runtime:
         origin = await find_execution(local.store, wanted.id)
