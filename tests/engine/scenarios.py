@@ -15,7 +15,7 @@ from tests.engine.texts import playbook
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """After so many `moves` the command `then` is sent. With an `origin` its failed iterations run again."""
+    """After so many `moves` the command `then` is sent. With an `origin` that is run again, cut as `cut` says."""
 
     text: str
     tool: Tool
@@ -25,9 +25,10 @@ class Scenario(msgspec.Struct, frozen=True):
     moves: int = MOVES_MAX
     then: Command | None = None
     origin: "Scenario | None" = None
+    cut: Cut = Cut(failed_iterations=True)
 
     def run(self, kind: type[Driver] = Driver) -> Driver:
-        request = self.origin.again() if self.origin is not None else None
+        request = self.origin.again(self) if self.origin is not None else None
         driver = kind(
             self.text, self.tool, self.workload, playbooks=self.playbooks, seed=self.seed, request=request
         ).run(self.moves)
@@ -35,9 +36,10 @@ class Scenario(msgspec.Struct, frozen=True):
         driver.check()
         return driver
 
-    def again(self) -> tuple[str, RequestExecution]:
+    def again(self, after: "Scenario") -> tuple[str, RequestExecution]:
         driver = self.run()
-        request = rerun(driver.program, "x", driver.facts, Cut(failed_iterations=True), now=driver.now)
+        text = Driver(after.text).program if after.text != self.text else None
+        request = rerun(driver.program, "x", driver.facts, after.cut, now=driver.now, text=text)
         assert isinstance(request, RequestExecution)
         return "y", request
 
@@ -341,6 +343,13 @@ def scenarios() -> dict[str, Scenario]:
         "doors": Scenario(playbooks.DOORS, echo),
         "stopped": Scenario(playbooks.REDUCED, broken, seed=6),
         "rerun": Scenario(playbooks.REDUCED, echo, seed=7, origin=Scenario(playbooks.REDUCED, broken, seed=6)),
+        "rerun_changed": Scenario(
+            playbooks.NESTED.replace("code: x", "code: y"),
+            echo,
+            seed=9,
+            origin=Scenario(playbooks.NESTED, echo, seed=8, moves=5, then=CancelExecution("enough")),
+            cut=Cut(),
+        ),
         "cancelled": Scenario(
             playbooks.PARENT, echo, playbooks={"other": playbooks.CHILD}, moves=2, then=CancelExecution("enough")
         ),

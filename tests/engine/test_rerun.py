@@ -1,28 +1,19 @@
 """A rerun runs what had not succeeded, and nothing else, from a log that needs no other."""
 
-from collections.abc import Callable, Mapping
-
 import msgspec
 import pytest
 
 from noetl.engine import events as e
-from noetl.engine.codec import decode, encode
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.effects import OfferWork, effects
-from noetl.engine.envelope import Event, stamp
 from noetl.engine.evolve import fold
-from noetl.engine.output import Output, failed
+from noetl.engine.output import Output
 from noetl.engine.rerun import Cut, rerun
 from noetl.engine.state import Tally, empty
 from tests.engine.driver import Driver
+from tests.engine.reruns import HEAD, PIECES, Calls, again, deep, half_way, loop, succeeded
 
 FAILED = Cut(failed_iterations=True)
-
-HEAD = """
-apiVersion: noetl.io/v2
-kind: Playbook
-metadata: { name: demo, path: demo }
-"""
 
 CHAIN = f"""{HEAD}
 workload: {{ base: 1 }}
@@ -55,64 +46,6 @@ workflow:
     spec: {{ join: all }}
     tool: {{ kind: python, code: x, input: {{ from: "{{{{ input.joined }}}}" }} }}
 """
-
-
-def loop(mode: str, failure: str, body: str = "", item: str = "iter.item") -> str:
-    return f"""{HEAD}
-workflow:
-  - step: start
-    set: {{ ctx.seen: 100 }}
-    next: {{ arcs: [ {{ step: each }} ] }}
-  - step: each
-    spec: {{ policy: {{ failure: {{ mode: {failure} }} , lifecycle: {{ deadline_s: 50 }} }} }}
-    loop:
-      in: [10, 11, 12, 13]
-      iterator: item
-      spec: {{ mode: {mode}, max_in_flight: 2, policy: {{ reduce: {{ seen: sum }} }} }}
-{body}
-    tool:
-      - name: work
-        kind: python
-        code: x
-        input: {{ item: "{{{{ {item} }}}}", n: "{{{{ iter.index }}}}", k: "{{{{ step.k | default(0) }}}}" }}
-        set: {{ ctx.seen: "{{{{ {item} }}}}", step.k: "{{{{ iter.index }}}}" }}
-    next:
-      arcs: [ {{ step: after, when: "{{{{ event.name == 'loop.done' }}}}" }} ]
-  - step: after
-    tool: {{ kind: python, code: x, input: {{ all: "{{{{ each.data }}}}", seen: "{{{{ ctx.seen }}}}" }} }}
-"""
-
-
-class Calls:
-    """A tool that notes its calls and fails where it is told to."""
-
-    def __init__(self, fails: Callable[[str, Mapping[str, object]], bool] = lambda _name, _given: False) -> None:
-        self.fails = fails
-        self.made: list[tuple[str, Mapping[str, object]]] = []
-
-    def __call__(self, name: str, _fields: Mapping[str, object], given: Mapping[str, object]) -> Output:
-        self.made.append((name, given))
-        if self.fails(name, given):
-            return failed("exception", "told to fail")
-        return Output(data=given.get("item", f"{name} {len(self.made)}"))
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _ in self.made]
-
-
-def again(text: str, origin: Driver, cut: Cut, tool: Calls) -> Driver:
-    request = rerun(origin.program, "x", origin.facts, cut, now=7.0)
-    assert isinstance(request, RequestExecution), request
-    driver = Driver(text, tool, request=("y", request)).run()
-    assert fold(driver.program, "y", read_back(driver.facts)) == driver.state
-    return driver
-
-
-def read_back(facts: list[e.Fact]) -> list[e.Fact]:
-    events = stamp(facts, execution_id="x", after=0, timestamp=0.0, parent=None)
-    found = [decode(encode(event)) for event in events]
-    return [event.fact for event in found if isinstance(event, Event)]
 
 
 def test_a_failed_execution_goes_on_where_it_failed() -> None:
@@ -237,6 +170,30 @@ def test_only_the_iterations_left_are_offered_as_work() -> None:
     assert offered == [OfferWork("each#2", (), 4, 2, (1, 3))]
 
 
+COUNTING = f"""{HEAD}
+workflow:
+  - step: count
+    tool:
+      - {{ name: a, kind: python, code: x, set: {{ ctx.n: "{{{{ ctx.n | default(0) + 1 }}}}" }} }}
+      - {{ name: b, kind: python, code: x, set: {{ ctx.n: "{{{{ ctx.n + 1 }}}}" }} }}
+"""
+
+
+def test_what_a_run_that_was_cancelled_had_written_is_undone() -> None:
+    """It writes it again: a counter would count twice."""
+    origin = half_way(COUNTING, Calls(), 1)
+    assert origin.state.ctx == {"n": 1}
+    driver = again(COUNTING, origin, Cut(), Calls())
+    assert driver.state.ctx == {"n": 2}
+
+
+def test_the_workload_is_asked_for_as_it_was_given() -> None:
+    origin = Driver(CHAIN, Calls(), {"extra": 2}).run()
+    request = rerun(origin.program, "x", origin.facts, Cut("third"), now=0.0)
+    assert isinstance(request, RequestExecution)
+    assert request.workload == {"extra": 2}
+
+
 def test_a_rerun_of_a_rerun_keeps_what_both_did() -> None:
     text = loop("parallel", "best_effort")
     first = Driver(text, Calls(lambda _, given: given.get("item") in (11, 13))).run()
@@ -296,27 +253,6 @@ def test_of_an_outer_iteration_only_the_failed_inner_ones_run_again(mode: str, i
     assert driver.state.status == "completed", driver.log()
     assert [(given["item"], given["n"]) for name, given in tool.made if name == "work"] == [(11, 1)]
     assert tool.made[-1][1]["all"] == [[10, 10], [11, 11], [12, 12], [13, 13]]
-
-
-DEEP = """
-      loop:
-        in: "{{ [1, 2] if iter.item > 10 else [] }}"
-        iterator: part
-        loop: { in: [3, 4, 5], iterator: piece, spec: { mode: parallel } }
-"""
-
-
-PIECES = [[item, part, piece] for item in (11, 12, 13) for part in (1, 2) for piece in (3, 4, 5)]
-
-
-def deep(failure: str) -> str:
-    text = loop("parallel", failure, DEEP, "[iter.parent.parent.item, iter.parent.part, iter.piece]")
-    assert 'set: { ctx.seen: "' in text
-    return text.replace('set: { ctx.seen: "', 'set: { iter.seen: "')
-
-
-def succeeded(driver: Driver) -> list[object]:
-    return [fact.output.data for fact in driver.facts if isinstance(fact, e.IterationDone) and len(fact.path) == 3]
 
 
 @pytest.mark.parametrize("failure", ["best_effort", "fail_fast"])
@@ -381,7 +317,14 @@ def test_what_a_rerun_did_not_come_to_is_still_kept_for_the_next() -> None:
     ("cut", "message"),
     [
         (Cut(), "execution x has nothing to run again; name a step to run from"),
-        (Cut(from_step="nowhere"), "execution x has no run of step `nowhere` to run from"),
+        (
+            Cut(from_step="nowhere"),
+            "execution x has no run of step `nowhere` to run from; it ran: first, second, third",
+        ),
+        (
+            Cut(from_step="secnd"),
+            "execution x has no run of step `secnd` to run from; it ran: first, second, third; did you mean `second`?",
+        ),
         (Cut(failed_iterations=True), "execution x has no loop with failed iterations"),
         (Cut("first", failed_iterations=True), "execution x has no run of step `first` with failed iterations"),
     ],

@@ -38,12 +38,16 @@ class Parent(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """The execution that a rerun goes on from, and where it was cut."""
+    """The execution that a rerun goes on from, and where it was cut.
+
+    `digest` is that of the playbook that the origin ran, where the rerun runs another text of it.
+    """
 
     execution_id: str
     seq: int
     from_step: str | None = None
     failed_iterations: bool = False
+    digest: str | None = None
 
 
 class ExecutionRequested(Body, frozen=True):

@@ -1,6 +1,6 @@
 """Which outputs are stored whatever their size, since the playbook's text reads their `.ref`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -41,7 +41,16 @@ def names_read(owner: Step | Block, playbook: Playbook) -> frozenset[str]:
 def workload_read(step: Step, playbook: Playbook) -> frozenset[str] | None:
     """The keys of the workload that a worker may read for a step, by `workload.key` or bare; None where it is all."""
     _, *blocks = _owners(step, playbook)
-    uses = list(_uses(step.tool, *_specs(step), playbook.executor.spec, playbook.keychain, *blocks))
+    return _keys_of(list(_uses(step.tool, *_specs(step), playbook.executor.spec, playbook.keychain, *blocks)))
+
+
+def workload_taken(step: Step) -> frozenset[str] | None:
+    """The same for what a loop takes once, when it begins: the step's input, the items, and how many run at once."""
+    levels = step.loop.levels() if step.loop is not None else ()
+    return _keys_of(list(_uses(step.input, *((level.in_, level.max_in_flight) for level in levels))))
+
+
+def _keys_of(uses: Sequence[NameUse]) -> frozenset[str] | None:
     own = [use.segments for use in uses if use.root == "workload"]
     if not all(own):
         return None

@@ -125,18 +125,60 @@ def can_run_again(case: Case) -> None:
         if isinstance(request, RequestExecution):
             again = ran(case, TROUBLE, request=request, store=world.store)
             assert not twice(origin, again.root), shown(case, again.root)
+            if cut == Cut():
+                assert not dropped(origin, again.root), shown(case, again.root)
 
 
-def twice(origin: Execution, again: Execution) -> set[e.Path]:
-    """The iterations that had succeeded, in a loop of which only the others were to run again."""
-    kept = next((fact for fact in again.facts if isinstance(fact, e.LoopStarted) and fact.kept is not None), None)
-    if kept is None or kept.kept is None:
-        return set()
-    depth = len(origin.program.steps[step_of(kept.step_run_id)].levels)
-    done = (fact for fact in origin.facts if isinstance(fact, e.IterationDone) and not fact.call)
-    succeeded = {fact.path for fact in done if fact.step_run_id == kept.kept.step_run_id and len(fact.path) == depth}
+def twice(origin: Execution, again: Execution) -> set[tuple[str, e.Path]]:
+    """The iterations that had succeeded, in loops of which only the others were to run again."""
+    names = {started.step_run_id: kept.step_run_id for started, kept in kept_loops(again)}
     started = (fact for fact in again.facts if isinstance(fact, e.IterationStarted) and not fact.call)
-    return succeeded & {fact.path for fact in started if fact.step_run_id == kept.step_run_id}
+    return done_inside(origin) & {
+        (names[fact.step_run_id], fact.path) for fact in started if fact.step_run_id in names
+    } - clashed(origin)
+
+
+def dropped(origin: Execution, again: Execution) -> set[str]:
+    """The loops that did not succeed, though iterations of them had, and that did not go on."""
+    succeeded = {fact.step_run_id for fact in origin.facts if isinstance(fact, e.NextEvaluated) and fact.tokens}
+    succeeded |= {fact.step_run_id for fact in origin.facts if isinstance(fact, e.NextEvaluated) and is_end(fact)}
+    begun = {run for run, _ in done_inside(origin) - clashed(origin)}
+    return begun - succeeded - {kept.step_run_id for _, kept in kept_loops(again)}
+
+
+def is_end(fact: e.NextEvaluated) -> bool:
+    return fact.error is None and fact.trigger.name != "step.failed"
+
+
+def kept_loops(again: Execution) -> Iterator[tuple[e.LoopStarted, e.Kept]]:
+    for fact in again.facts:
+        if isinstance(fact, e.LoopStarted) and not fact.path and fact.kept is not None:
+            yield fact, fact.kept
+
+
+def done_inside(origin: Execution) -> set[tuple[str, e.Path]]:
+    """The innermost iterations that had succeeded, by step run."""
+    return {
+        (fact.step_run_id, fact.path)
+        for fact in origin.facts
+        if isinstance(fact, e.IterationDone)
+        and not fact.call
+        and len(fact.path) == len(origin.program.steps[step_of(fact.step_run_id)].levels)
+    }
+
+
+def clashed(origin: Execution) -> set[tuple[str, e.Path]]:
+    """Those inside a loop that failed for what they wrote together."""
+    clashes = [
+        (fact.step_run_id, fact.path if isinstance(fact, e.IterationFailed) else ())
+        for fact in origin.facts
+        if isinstance(fact, e.IterationFailed | e.StepFailed)
+        and fact.output.error is not None
+        and fact.output.error.kind == "ctx_conflict"
+    ]
+    return {
+        (run, path) for run, path in done_inside(origin) for own, at in clashes if own == run and path[: len(at)] == at
+    }
 
 
 def storing_changes_nothing(case: Case) -> None:
