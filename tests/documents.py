@@ -24,6 +24,16 @@ class Block:
     line: int
     text: str
 
+    @property
+    def file(self) -> str | None:
+        """The name that the block has as a file: ` ```yaml pages.yaml `."""
+        words = self.info.split()
+        return words[1] if len(words) == 2 and "." in words[1] else None
+
+    @property
+    def language(self) -> str:
+        return self.info.removesuffix(self.file or "").strip()
+
 
 @dataclass(frozen=True)
 class Command:

@@ -19,8 +19,16 @@ VALID, INVALID = "yaml", "yaml invalid"
 
 def playbooks(page: Path, info: str) -> dict[str, str]:
     """The page's whole playbooks of one kind, by a file name that leads back to the line."""
-    found = [block for block in blocks(page.read_text("utf-8")) if block.info == info]
+    found = [block for block in blocks(page.read_text("utf-8")) if block.language == info]
     return {f"line-{block.line}.yaml": block.text for block in found if "apiVersion:" in block.text}
+
+
+def write_files(page: Path, folder: Path) -> None:
+    """The blocks of a page that have the name of a file."""
+    for block in blocks(page.read_text("utf-8")):
+        if block.file is not None:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.text, "utf-8")
 
 
 def validate(playbook: str) -> subprocess.CompletedProcess[str]:
@@ -36,6 +44,7 @@ def named(page: Path) -> str:
 def test_the_commands_of_a_page_do_what_it_shows(page: Path, tmp_path: Path) -> None:
     if (ROOT / "examples").is_dir():
         shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    write_files(page, tmp_path)
     shown = [command for block in blocks(page.read_text("utf-8")) for command in commands(block)]
     complaints = [complaint(command, folder=tmp_path, programs=PROGRAMS) for command in shown]
     assert [text for text in complaints if text] == []
@@ -51,6 +60,19 @@ def test_the_playbooks_of_a_page_are_valid(page: Path) -> None:
 def test_the_playbooks_shown_as_invalid_are_invalid(page: Path) -> None:
     codes = {name: validate(text).returncode for name, text in playbooks(page, INVALID).items()}
     assert codes == dict.fromkeys(codes, 3)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_every_playbook_with_a_name_is_run_by_its_page(page: Path) -> None:
+    found = list(blocks(page.read_text("utf-8")))
+    typed = " ".join(command.text for block in found for command in commands(block))
+    shown = " ".join(block.text for block in found if block.language == VALID)
+    assert [block.file for block in found if block.file and not is_used(block.file, typed, shown)] == []
+
+
+def is_used(file: str, typed: str, shown: str) -> bool:
+    """A playbook is run, or called by another one; other files are read by them."""
+    return f" {file}" in typed or f"path: {file.rpartition('.')[0]}" in shown or not file.endswith(".yaml")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -128,6 +150,16 @@ def test_a_block_knows_its_line_and_loses_the_indent_of_its_fence() -> None:
         ("text", 29),
     ]
     assert list(blocks("  ```yaml\n  a:\n    b: 1\n\n  ```\n")) == [Block("yaml", 2, "a:\n  b: 1\n\n")]
+
+
+def test_a_block_may_have_the_name_of_a_file() -> None:
+    named = [Block(info, 1, "") for info in ("yaml", "yaml invalid", "yaml flows/a.yaml", "python shop.py")]
+    assert [(block.language, block.file) for block in named] == [
+        ("yaml", None),
+        ("yaml invalid", None),
+        ("yaml", "flows/a.yaml"),
+        ("python", "shop.py"),
+    ]
 
 
 @pytest.mark.parametrize(
