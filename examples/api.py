@@ -148,12 +148,23 @@ def waited_for(what: str, body: dict[str, object], time: int) -> tuple[int, obje
 
 
 def main() -> None:
-    with Api(int(sys.argv[1]) if len(sys.argv) > 1 else PORT) as api:
+    with opened(int(sys.argv[1]) if len(sys.argv) > 1 else PORT) as api:
         print(f"http://127.0.0.1:{api.server_port}", flush=True)
         try:
             api.serve_forever()
         except KeyboardInterrupt:
             print("stopped")
+
+
+def opened(port: int) -> Api:
+    try:
+        return Api(port)
+    except OSError as error:
+        other = f"python3 examples/api.py {port + 1}"
+        sys.exit(
+            f"port {port} cannot be used: {error.strerror}\n"
+            f"  = take another: {other}, and --set url=http://127.0.0.1:{port + 1} behind the commands"
+        )
 
 
 if __name__ == "__main__":

@@ -144,3 +144,12 @@ def test_asking_again_after_a_sound_answer_is_not_told_as_a_failure(project: Pat
     ran = noetl("run", "examples/approval.yaml", "--set", f"url={url}", "--set", "pause=0.1", folder=project)
     assert "ask#1.get_answer/1 retries\n" in ran.stderr
     assert "failed" not in ran.stderr
+
+
+def test_the_api_tells_of_a_port_that_is_taken(url: str) -> None:
+    port = int(url.rpartition(":")[2])
+    words = [sys.executable, "examples/api.py", str(port)]
+    ran = subprocess.run(words, cwd=ROOT, env=environment(), text=True, capture_output=True, timeout=60, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(f"port {port} cannot be used: Address already in use\n")
+    assert f"python3 examples/api.py {port + 1}" in ran.stderr
