@@ -35,6 +35,7 @@ Exit codes: 0 all is well, 1 a run failed, 2 a mistake in the command, 3 a mista
 def main(words: Sequence[str] | None = None) -> int:
     """The exit code for these words; those of the process when none are given."""
     given = list(sys.argv[1:] if words is None else words)
+    _open_closed()
     _spare_encodings()
     allows_colour, can_move = settings.allows_colour(os.environ), settings.can_move(os.environ)
     console = Console(sys.stdout, sys.stderr, sys.stdin, allows_colour=allows_colour, can_move=can_move)
@@ -43,8 +44,23 @@ def main(words: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        _forget_output()
         return BROKEN_PIPE
+
+
+def _open_closed() -> None:
+    """A stream that is closed takes and gives nothing. Its number must not become that of some file of ours."""
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):  # writing to 1 then fails, and is told
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, flags)
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 — open as long as the program is
+    sys.stdout = sys.stdout or _writing(1)
+    sys.stderr = sys.stderr or _writing(2)
+
+
+def _writing(number: int) -> TextIOWrapper:
+    return open(number, "w", encoding="utf-8", closefd=False)
 
 
 def _spare_encodings() -> None:
@@ -71,11 +87,6 @@ def run(words: list[str], console: Console) -> int:
         console.say("  = run it again with --debug and report what that prints")
         return BUG
     return code
-
-
-def _forget_output() -> None:
-    """Nobody reads any more; what is still buffered must not fail again when the interpreter ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _answer(words: list[str], console: Console) -> int:
@@ -112,8 +123,19 @@ def _call(verb: str, words: list[str], console: Console) -> int:
     modules = {name: module for name, _, module in VERBS}
     if verb not in modules:
         raise Stopped(_unknown(verb))
+    if verb not in OF_FILES:
+        _check_text(words)
     code: int = import_module(modules[verb]).main(words, console)
     return code
+
+
+def _check_text(words: list[str]) -> None:
+    """Bytes that the locale cannot read come as signs that stand for no letter, and what is stored must be text."""
+    for word in words:
+        shown = word.encode("utf-8", "replace").decode()
+        if shown != word:
+            cure = "write it in UTF-8, in a locale that has it, such as LC_ALL=C.UTF-8"
+            raise Stopped(f'noetl: an argument is not text in this locale: "{shown}"\n  = {cure}')
 
 
 def _unknown(verb: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 TYPE_CHECKING = False  # the program starts with this file, and typing is slow to import
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
 OK = 0
 USAGE = 2
 INVALID = 3
+UNWRITTEN = 5
 BUG = 70
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -43,10 +46,18 @@ class Stopped(Exception):
         self.code = code
 
 
+class OutputLost(Stopped):
+    """Standard output takes nothing: it is closed, or what it leads to is full."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(f"noetl: standard output cannot be written: {error.strerror}", UNWRITTEN)
+
+
 class Console:
     """The streams of the process. `allows_colour` is the environment's word; `--color` may overrule it.
 
-    `can_move` says whether a terminal can draw over what it shows.
+    `can_move` says whether a terminal can draw over what it shows. Where nobody hears the talk any more, the work goes
+    on without. Data that cannot be written ends it.
     """
 
     __slots__ = ("_allows_colour", "_can_move", "_choice", "_shows_progress", "err", "out", "stdin")
@@ -65,40 +76,69 @@ class Console:
 
     def data(self, text: str) -> None:
         self._clear_progress()
-        self.out.write(text)
+        try:
+            self.out.write(text)
+        except OSError as error:
+            raise self._lost(error) from error
 
     def data_bytes(self, data: bytes) -> None:
         """To the byte: no translation of line ends, no encoding of the terminal's."""
         self._clear_progress()
-        self.out.flush()
-        self.out.buffer.write(data)
+        self.flush_data()
+        try:
+            self.out.buffer.write(data)
+        except OSError as error:
+            raise self._lost(error) from error
 
     def say(self, text: str) -> None:
         self._clear_progress()
-        self.out.flush()
-        self.err.write(f"{text}\n")
+        self.flush_data()
+        self._talk(f"{text}\n")
 
     def progress(self, text: str) -> None:
         """A line that the next one takes the place of; only a terminal shows it."""
         if self._can_move and self.err.isatty():
             self._clear_progress()
-            self.err.write(text)
-            self.err.flush()
+            self._talk(text)
+            self.flush_talk()
             self._shows_progress = True
 
     def _clear_progress(self) -> None:
         if self._shows_progress:
-            self.err.write(_CLEAR_LINE)
-            self.err.flush()
+            self._talk(_CLEAR_LINE)
+            self.flush_talk()
             self._shows_progress = False
+
+    def _talk(self, text: str) -> None:
+        try:
+            self.err.write(text)
+        except OSError:
+            forget(self.err)
 
     def read_bytes(self, count_max: int) -> bytes:
         return self.stdin.buffer.read(count_max)
 
     def flush(self) -> None:
         self._clear_progress()
-        self.out.flush()
-        self.err.flush()
+        self.flush_data()
+        self.flush_talk()
+
+    def flush_data(self) -> None:
+        try:
+            self.out.flush()
+        except OSError as error:
+            raise self._lost(error) from error
+
+    def flush_talk(self) -> None:
+        try:
+            self.err.flush()
+        except OSError:
+            forget(self.err)
+
+    def _lost(self, error: OSError) -> OSError | OutputLost:
+        """A reader that went away is no trouble worth a word."""
+        forget(self.out)
+        return error if isinstance(error, BrokenPipeError) else OutputLost(error)
 
     def paint_data(self) -> Paint:
         return _coloured if self.has_colour(self.out) else _plain
@@ -112,6 +152,13 @@ class Console:
 
     def has_colour(self, stream: TextIO) -> bool:
         return self._choice == "always" or (self._choice == "auto" and self._allows_colour and stream.isatty())
+
+
+def forget(stream: TextIO) -> None:
+    """From now on a stream takes all and keeps nothing. What it still holds must not fail again at the very end."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _coloured(text: str, role: str) -> str:

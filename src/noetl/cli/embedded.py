@@ -17,6 +17,7 @@ from noetl.data_plane.limits import Limits
 from noetl.data_plane.worker import Worker
 from noetl.ports import Granted, Store, Unavailable
 from noetl.storage.errors import StorageError
+from noetl.storage.health import Health
 from noetl.storage.keychain import LocalKeychain
 from noetl.storage.results import FileResults
 from noetl.storage.sqlite import Database, SqliteCatalog, SqliteStore
@@ -39,6 +40,7 @@ class Local(NamedTuple):
     system: RealSystem
     compiler: Compiler
     home: Path
+    health: Health
 
 
 class Runtime(NamedTuple):
@@ -54,12 +56,13 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
     """The project's stores, made on first use for their owner alone."""
     compiler = compiler or Compiler()
     system = RealSystem()
-    database = Database(home / DATABASE_NAME)
-    results = FileResults(home / RESULTS_NAME)
+    health = Health(system)
+    database = Database(home / DATABASE_NAME, health=health)
+    results = FileResults(home / RESULTS_NAME, health=health)
     try:
         await database.open()
         catalog = ProjectCatalog(SqliteCatalog(database), folder, compiler)
-        yield Local(SqliteStore(database, system), catalog, results, system, compiler, home)
+        yield Local(SqliteStore(database, system), catalog, results, system, compiler, home, health)
     except (StorageError, Unavailable) as trouble:
         raise Stopped(f"noetl: {trouble}", UNREACHABLE) from trouble
     finally:

@@ -4,7 +4,7 @@ import hashlib
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 FOLDER = "live"
@@ -12,15 +12,20 @@ FOLDER = "live"
 
 @contextmanager
 def present(home: Path, execution_id: str) -> Iterator[None]:
-    """As long as it lasts, other processes see that this one works on the execution. A kill is seen too."""
+    """As long as it lasts, other processes see that this one works on the execution. A kill is seen too.
+
+    It is for people to see: where there is no space for it, the work goes on without.
+    """
     name = hashlib.sha256(execution_id.encode()).hexdigest()
     file = home / FOLDER / f"{os.getpid()}-{name}"
-    file.parent.mkdir(mode=0o700, exist_ok=True)
-    file.write_text(f"{worker_name()}\n{execution_id}", encoding="utf-8")
+    with suppress(OSError):
+        file.parent.mkdir(mode=0o700, exist_ok=True)
+        file.write_text(f"{worker_name()}\n{execution_id}", encoding="utf-8")
     try:
         yield
     finally:
-        file.unlink(missing_ok=True)
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
 
 
 def worked_on(home: Path) -> frozenset[str]:

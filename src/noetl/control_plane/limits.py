@@ -63,3 +63,6 @@ class Limits(msgspec.Struct, frozen=True):
 
     backoff_s: float = 0.05
     """Before the first new try at a store that did not answer; it doubles."""
+
+    drain_s: float = 5.0
+    """How long a server that stops waits for what is not answered yet."""

@@ -85,8 +85,10 @@ class Plane:
         self._loops = [asyncio.create_task(lasting(run)) for run in runs]
 
     async def stop(self) -> None:
-        """Takes nothing more, answers what waits, and ends."""
-        await self._executions.drain()
+        """Takes nothing more, answers what waits, and ends. A store that does not answer is not waited for for ever."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.drain_s):
+                await self._executions.drain()
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)

@@ -37,3 +37,7 @@ class DiskFull(Unavailable):
 
 class DiskFailed(Unavailable):
     pass
+
+
+PASSING = (Locked, DiskFull, DiskFailed)
+"""Trouble with a store as a whole that may pass."""

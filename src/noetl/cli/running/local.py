@@ -7,9 +7,10 @@ from pathlib import Path
 
 from noetl.cli import rerun, run
 from noetl.cli.compiling import Compiler
-from noetl.cli.console import Console, Stopped
+from noetl.cli.console import Console, OutputLost, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
+from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import short_id
 from noetl.cli.presence import worked_on
 from noetl.cli.project import Project, home_of, registered
@@ -18,7 +19,9 @@ from noetl.cli.running.checked import compiled
 from noetl.cli.running.ending import FAILED, report_end
 from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
+from noetl.cli.running.leaving import Leaving
 from noetl.cli.running.needs import Needs, refuse_unmet
+from noetl.cli.running.patience import Patience, patience_of
 from noetl.cli.workload import workload_of
 from noetl.engine.commands import Rejection
 from noetl.engine.rerun import Cut
@@ -27,6 +30,7 @@ from noetl.supply.programs import made_ready
 
 
 async def run_local(wanted: run.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    wait_s = patience_of(environment)
     compiler = Compiler()
     compilation = compiled(wanted.file, compiler, console) if wanted.file else None
     workload = workload_of(wanted.payload, wanted.set, console)
@@ -41,11 +45,12 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
             playbook = registered(compilation, wanted.file)
             await _tell_interrupted(runtime, playbook, console, quiet=wanted.quiet)
             execution_id = await _started(runtime, playbook, workload)
-        return await _followed(runtime, execution_id, playbook, wanted, console, environment)
+        return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
 
 
 async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     """What failed, or what follows from a step, as a new execution that keeps the rest."""
+    wait_s = patience_of(environment)
     overlay = workload_of(None, wanted.set, console, verb="rerun")
     home = required(home_of(folder, environment))
     async with opened(home, folder) as local, serving(local, environment) as runtime:
@@ -55,7 +60,7 @@ async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, e
         answer = await runtime.plane.rerun(origin, cut, overlay)
         if isinstance(answer, Rejection):
             raise Stopped(f"noetl rerun: {answer.message}")
-        return await _followed(runtime, answer, playbook, wanted, console, environment)
+        return await _followed(runtime, answer, playbook, wanted, console, environment, wait_s)
 
 
 async def _started(runtime: Runtime, playbook: Registered, workload: Mapping[str, object]) -> str:
@@ -97,14 +102,32 @@ async def _followed(
     wanted: run.Arguments | rerun.Arguments,
     console: Console,
     environment: dict[str, str],
+    wait_s: float,
 ) -> int:
     program = made_ready(playbook)
     name, steps, clock = program.playbook.metadata.name, list(program.steps), runtime.local.system
     follower = Follower(name, execution_id, steps, console, clock, quiet=wanted.quiet)
-    async with working(runtime, execution_id, environment, int(wanted.slots)):
-        with Interrupts(lambda: runtime.plane.cancel(execution_id, "interrupted"), execution_id, follower):
+    leaving = Leaving(execution_id, follower)
+    patience = Patience(runtime.local.health, clock, leaving, follower, wait_s)
+    with Interrupts(lambda: runtime.plane.cancel(execution_id, "interrupted"), leaving, follower):
+        async with working(runtime, execution_id, environment, int(wanted.slots)) as worker, patience.watching():
+            leaving.hand_back = lambda: worker.stop(0.0)
             progress = await follower.follow(runtime.plane.feed)
-    code = await report_end(runtime.local, progress, playbook.path, console, as_json=wanted.output == "json")
+            await leaving.over()
+        await leaving.over()
+    code = await _told_end(runtime, progress, playbook, console, as_json=wanted.output == "json")
     if code == FAILED and not wanted.quiet:
         console.say(f"  = mend what went wrong and run the rest: noetl rerun {short_id(execution_id)}")
+    return code
+
+
+async def _told_end(
+    runtime: Runtime, progress: Progress, playbook: Registered, console: Console, *, as_json: bool
+) -> int:
+    try:
+        code = await report_end(runtime.local, progress, playbook.path, console, as_json=as_json)
+        console.flush()
+    except OutputLost as lost:
+        told = f"{lost.message}\n  = the run is {progress.status}; its result: noetl result {progress.execution_id}"
+        raise Stopped(told, lost.code) from lost
     return code

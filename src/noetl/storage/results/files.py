@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 from noetl.engine.size import Blob
 from noetl.ports import Collected, Deposit, Unavailable
+from noetl.storage.health import Health
 from noetl.storage.results.collecting import collect
 from noetl.storage.results.folder import Folder, sync, told_of
 from noetl.storage.results.objects import Torn, Writing, read
@@ -22,15 +24,17 @@ class DamagedResult(Unavailable):
 
 
 class FileResults:
-    """The folder is made on first use."""
+    """The folder is made on first use. `health` is told how it goes with what a run needs."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, health: Health | None = None) -> None:
         self._folder = Folder(root)
+        self._health = health
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="noetl-results")
         self._is_created = False
 
     async def put(self, blobs: Sequence[Blob]) -> None:
-        await self._do(lambda: _put(self._folder, blobs))
+        with self._watching("put"):
+            await self._do(lambda: _put(self._folder, blobs))
 
     async def put_stream(self, chunks: AsyncIterable[bytes]) -> Deposit:
         writing = await self._do(lambda: Writing(self._folder))
@@ -42,17 +46,22 @@ class FileResults:
             await self._do(writing.give_up)
 
     async def get(self, sha256: str) -> bytes | None:
-        return await self._do(lambda: _get(self._folder, sha256))
+        with self._watching("get"):
+            return await self._do(lambda: _get(self._folder, sha256))
 
     async def open(self, sha256: str) -> AsyncIterator[bytes] | None:
         place = await self._do(lambda: self._folder.find(sha256))
         return self._pieces(place) if place is not None else None
 
     async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
-        return await self._do(lambda: collect(self._folder, prefix, held, put_before))
+        with self._watching(""):
+            return await self._do(lambda: collect(self._folder, prefix, held, put_before))
 
     async def close(self) -> None:
         await asyncio.get_running_loop().run_in_executor(None, self._threads.shutdown)
+
+    def _watching(self, doing: str) -> AbstractContextManager[None]:
+        return self._health.watching(doing) if self._health is not None else nullcontext()
 
     async def _pieces(self, place: Path) -> AsyncIterator[bytes]:
         pieces = read(place)

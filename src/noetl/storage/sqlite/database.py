@@ -1,12 +1,13 @@
 """One SQLite file: a connection that writes, in groups, and one that reads, each on its own thread."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
+from noetl.storage.health import Health
 from noetl.storage.sqlite.errors import told_of
 from noetl.storage.sqlite.lane import Lane
 from noetl.storage.sqlite.schema import prepare
@@ -20,9 +21,15 @@ BUSY_S = 10.0
 
 
 class Database:
-    """Not open before `open` has answered. What `write` has answered is on the disk."""
+    """Not open before `open` has answered. What `write` has answered is on the disk.
 
-    def __init__(self, path: Path, *, namespace: str = "default", busy_s: float = BUSY_S) -> None:
+    `health` is told how it goes from then on, except by what is done for people and not needed by a run.
+    """
+
+    def __init__(
+        self, path: Path, *, namespace: str = "default", busy_s: float = BUSY_S, health: Health | None = None
+    ) -> None:
+        self._health = health
         self._writer = _Writer(path, namespace, busy_s)
         self._reader = _Reader(path, namespace, busy_s)
         self._writes = Lane(self._writer.carry, "noetl-writer")
@@ -32,15 +39,21 @@ class Database:
         """Finds out whether the file can be used, and makes it ready."""
         await self._writes.ask(lambda _: None)
 
-    async def write(self, job: Callable[[Unit], T]) -> T:
-        return await self._writes.ask(job)
+    async def write(self, job: Callable[[Unit], T], doing: str = "") -> T:
+        """`doing` names the kind of work, where a run needs it."""
+        with self._watching(doing):
+            return await self._writes.ask(job)
 
     async def read(self, job: Callable[[Session], T]) -> T:
-        return await self._reads.ask(job)
+        with self._watching("read"):
+            return await self._reads.ask(job)
 
     async def close(self) -> None:
         await self._reads.close(self._reader.close)
         await self._writes.close(self._writer.close)
+
+    def _watching(self, doing: str) -> AbstractContextManager[None]:
+        return self._health.watching(doing) if self._health is not None else nullcontext()
 
 
 class _Writer:

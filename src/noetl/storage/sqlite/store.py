@@ -35,7 +35,7 @@ class SqliteStore:
     # ------------------------------------------------------------------------------ the log
 
     async def commit(self, appends: Sequence[Append]) -> Sequence[Appended | Conflict | Fenced]:
-        return await self._database.write(partial(appending.commit, appends=appends, clock=self._clock))
+        return await self._database.write(partial(appending.commit, appends=appends, clock=self._clock), "commit")
 
     async def head(self, execution_id: str) -> int:
         return await self._database.read(partial(reading.head, execution_id=execution_id))
@@ -78,16 +78,18 @@ class SqliteStore:
     # ------------------------------------------------------------------------------ work
 
     async def claim(self, ask: Ask, limit: int) -> Sequence[Granted]:
-        return await self._database.write(partial(claiming.claim, ask=ask, limit=limit, clock=self._clock))
+        return await self._database.write(partial(claiming.claim, ask=ask, limit=limit, clock=self._clock), "claim")
 
     async def renew(self, held: Sequence[Granted], lease_s: float) -> frozenset[int]:
-        return await self._database.write(partial(claiming.renew, held=held, lease_s=lease_s, clock=self._clock))
+        return await self._database.write(
+            partial(claiming.renew, held=held, lease_s=lease_s, clock=self._clock), "renew"
+        )
 
     async def release(self, held: Sequence[Granted]) -> None:
-        await self._database.write(partial(claiming.release, held=held))
+        await self._database.write(partial(claiming.release, held=held), "release")
 
     async def expire(self, limit: int) -> Sequence[Expired]:
-        return await self._database.write(partial(claiming.expire, limit=limit, clock=self._clock))
+        return await self._database.write(partial(claiming.expire, limit=limit, clock=self._clock), "expire")
 
     # ------------------------------------------------------------------------------ incidents
 
