@@ -6,7 +6,7 @@ import pytest
 
 from noetl.engine.effects import EndAll, EndWork, OfferWork, StopWork
 from noetl.engine.incidents import Incident, Kind
-from noetl.engine.leases import DELIVERIES_MAX
+from noetl.engine.leases import DELIVERIES_MAX, RAMP
 from noetl.ports import Granted, Revoked
 from tests.conformance.given import LEASE_S, E, append, ask, claimed, loop, poison, progress, task
 from tests.conformance.homes import Home
@@ -25,9 +25,20 @@ async def test_a_claim_tells_all_of_the_lease(home: Home) -> None:
         granted = await claimed(store, slots=2, indexes_max=4)
         lease = granted.lease
         assert (granted.execution_id, granted.row, granted.delivery, granted.head) == (E, ("a#1", ()), 1, 2)
-        assert (lease.worker, lease.slots, lease.next, lease.stop) == ("w1", 2, 0, 4)
+        assert (lease.worker, lease.slots, lease.next, lease.stop) == ("w1", 2, 0, 2)
         assert lease.expires_at == home.clock.now() + LEASE_S
         assert lease.running == frozenset()
+
+
+async def test_a_slot_is_given_one_index_at_first_and_more_when_many_have_ended(home: Home) -> None:
+    async with home.store() as store:
+        await append(store, loop(count=100, slots=20))
+        first = await claimed(store, slots=RAMP, indexes_max=100)
+        assert (first.lease.next, first.lease.stop) == (0, RAMP)
+        all_of_it = tuple(range(RAMP))
+        await append(store, progress=[progress(first, begun=all_of_it, ended=all_of_it)])
+        second = await claimed(store, slots=3, indexes_max=100)
+        assert (second.lease.next, second.lease.stop) == (RAMP, RAMP + 6)
 
 
 async def test_nothing_is_handed_out_twice(home: Home) -> None:
@@ -194,7 +205,7 @@ async def test_a_pipeline_that_waited_goes_on(home: Home) -> None:
 async def test_a_rerun_offers_only_the_indexes_that_are_left(home: Home) -> None:
     async with home.store() as store:
         await append(store, OfferWork("a#1", (), 10, 5, (2, 3, 7)))
-        ranges = [await claimed(store, slots=1, indexes_max=9) for _ in range(2)]
+        ranges = [await claimed(store, slots=2, indexes_max=9) for _ in range(2)]
         assert [(each.lease.next, each.lease.stop) for each in ranges] == [(2, 4), (7, 8)]
 
 

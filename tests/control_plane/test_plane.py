@@ -11,6 +11,7 @@ from noetl.engine.commands import Rejection, Report
 from noetl.engine.output import NOTHING, Output
 from noetl.engine.rerun import Cut
 from noetl.ports import Ask, Busy, Claim, Console, LeaseReport, LogChunk, ToolCall, Unavailable
+from noetl.supply.shelf import Shelf
 from tests.runtime import Rig, chain, head, played, registered
 
 ASK = Ask("w", 1, 30.0)
@@ -101,6 +102,45 @@ async def test_a_rerun_takes_over_what_was_reached(rig: Rig) -> None:
     gone = await rig.serve().rerun(origin, Cut(), {})
     assert isinstance(gone, Rejection)
     assert "is not in the catalog" in gone.message
+
+
+@played
+async def test_a_rerun_may_run_another_text_that_is_registered(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    name = await rig.begin(plane, chain("a", "b"))
+    assert await rig.end(name) == "completed"
+    origin = await rig.store.summary(name)
+    assert origin is not None
+    text = registered(chain("a", "b", "c"))
+    unknown = await plane.rerun(origin, Cut("b"), {}, text=text)
+    assert unknown == Rejection("unknown", f"the text of the playbook of {name} is not in the catalog")
+    await rig.catalog.register(text)
+    again = await plane.rerun(origin, Cut("b"), {}, "x2", text)
+    assert again == "x2"
+    assert await rig.end("x2") == "completed"
+    assert [call.task for call in rig.bench.runs] == ["a", "b", "b", "c"]
+    summary = await rig.store.summary("x2")
+    assert summary is not None
+    assert (summary.digest, summary.path) == (text.digest, origin.path)
+
+
+@played
+async def test_a_value_inside_a_large_one_that_is_stored_elsewhere_can_be_changed(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    playbook = registered(chain("a"))
+    await rig.catalog.register(playbook)
+    assert await plane.request(playbook, {"big": {"rows": ["x" * 1000] * 100, "n": 1}}, "x1") == "x1"
+    assert await rig.end("x1") == "completed"
+    origin = await rig.store.summary("x1")
+    assert origin is not None
+    assert await plane.rerun(origin, Cut("a"), {"big": {"n": 2}}, "x2") == "x2"
+    assert await rig.end("x2") == "completed"
+    first = (await rig.facts("x2"))[0]
+    assert isinstance(first, e.ExecutionRequested)
+    workload = await Shelf(rig.results, 10_000_000).hydrated(first.workload)
+    assert workload == {"big": {"rows": ["x" * 1000] * 100, "n": 2}}
 
 
 @played
@@ -262,7 +302,7 @@ async def test_what_tools_print_is_kept_for_people(rig: Rig) -> None:
 async def test_a_claim_brings_the_elements_of_its_iterations_and_no_others(rig: Rig) -> None:
     plane = rig.serve()
     await rig.begin(plane, LOOP)
-    claim = await claimed(plane, Ask("w", 1, 30.0, 3))
+    claim = await claimed(plane, Ask("w", 3, 30.0, 3))
     assert claim.loop is not None
     assert (claim.loop.first, claim.loop.stop, claim.loop.items) == (0, 3, [0, 1, 2])
     rest = await claimed(plane, Ask("w", 1, 30.0, 3))

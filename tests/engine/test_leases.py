@@ -1,7 +1,7 @@
 """Leases: who may run which iterations until when."""
 
 from noetl.engine import leases
-from noetl.engine.leases import DELIVERIES_MAX, Lease, Work
+from noetl.engine.leases import DELIVERIES_MAX, RAMP, Lease, Work
 
 
 def claimed(work: Work, epoch: int, *, slots: int = 1, indexes_max: int = 100, now: float = 0.0) -> tuple[Work, Lease]:
@@ -302,3 +302,24 @@ def test_what_has_begun_keeps_its_place_while_its_lease_has_no_slot_for_it() -> 
     ended = leases.end(parked, 1, 0)
     assert ended is not None
     assert (ended.free_slots, claimed(ended, 2)[1].next) == (1, 3)
+
+
+def test_a_claim_should_take_one_index_for_each_slot_until_many_have_ended() -> None:
+    work = Work(100, slots=20)
+    assert leases.at_once(work, 3, 100) == 3
+    held, _ = claimed(Work(100, slots=20), 1, slots=9, indexes_max=RAMP + 1)
+    assert leases.at_once(held, 3, 100) == 3
+    for index in range(RAMP):
+        ended = leases.end(started(held, 1, index), 1, index)
+        assert ended is not None
+        held = ended
+    assert held.ended == RAMP
+    assert leases.at_once(held, 3, 100) == 6
+    assert leases.at_once(held, 3, 5) == 5
+    parked = leases.park(started(held, 1, RAMP), 1, RAMP)
+    assert parked is not None
+    assert parked.ended == RAMP
+
+
+def test_of_what_came_back_a_claim_should_take_one_for_each_slot() -> None:
+    assert leases.at_once(leases.offered(1_000, 20, [1, 2, 3]), 2, 100) == 2

@@ -12,7 +12,10 @@ class Limits(msgspec.Struct, frozen=True):
     """Pipelines that may run at once."""
 
     prefetch: int = 8
-    """Indexes of a loop that may be held for each slot."""
+    """Indexes of a loop that may be held for each slot, where they are quick."""
+
+    ahead_s: float = 0.2
+    """So much work may be held beforehand for each slot, by what pipelines took lately: others could have it now."""
 
     lease_s: float = 30.0
     renew_s: float = 10.0

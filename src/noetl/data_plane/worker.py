@@ -10,6 +10,7 @@ import msgspec
 from noetl.data_plane.equipment import Equipment
 from noetl.data_plane.holding import Holding, LeaseOver
 from noetl.data_plane.limits import Limits
+from noetl.data_plane.pace import Pace
 from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
 from noetl.engine.reference import External, Reference
@@ -48,6 +49,7 @@ class Worker:
         self._runner = Runner(equipment, self._limits, self._reporter.wake)
         self._loops: list[asyncio.Task[None]] = []
         self._pipelines: set[asyncio.Task[None]] = set()
+        self._pace = Pace()
 
     # ------------------------------------------------------------------------------ its life
 
@@ -113,7 +115,8 @@ class Worker:
 
     def _ask(self, slots: int) -> Ask:
         limits = self._limits
-        return Ask(self.name, slots, limits.lease_s, max(1, slots * limits.prefetch), self._pools, self._within)
+        indexes_max = max(1, slots * self._pace.ahead(limits.ahead_s, limits.prefetch))
+        return Ask(self.name, slots, limits.lease_s, indexes_max, self._pools, self._within)
 
     async def _poll(self) -> None:
         while True:
@@ -205,6 +208,7 @@ class Worker:
             task.add_done_callback(self._pipelines.discard)
 
     async def _run(self, holding: Holding, index: int) -> None:
+        began_at = self._clock.monotonic()
         try:
             is_parked = await self._runner.run(holding, index)
         except LeaseOver:
@@ -214,6 +218,7 @@ class Worker:
             log.exception("lease %d on %s broke", holding.claim.epoch, holding.step_run_id)
             self.lose(frozenset({holding.claim.epoch}))
             return
+        self._pace.took(self._clock.monotonic() - began_at)
         holding.leave(index, is_parked=is_parked)
         self._fill(holding)
         self._changed.set()

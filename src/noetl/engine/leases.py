@@ -15,6 +15,9 @@ from noetl.engine.events import Path
 DELIVERIES_MAX = 5
 """Work that was handed out this often and never reported is poison."""
 
+RAMP = 8
+"""So many indexes must have ended for each one more that a slot may be given beforehand."""
+
 Range = tuple[int, int]
 """The indexes from the first number on, up to and without the second."""
 
@@ -60,6 +63,12 @@ class Work(msgspec.Struct, frozen=True):
     def free_slots(self) -> int:
         return self.slots - sum(map(self._taken, self.leases)) - len(self.parked)
 
+    @property
+    def ended(self) -> int:
+        """How many are neither held nor parked, of those that were handed out and did not come back."""
+        held = sum(len(lease.running) + lease.stop - lease.next for lease in self.leases)
+        return self.next - held - len(self.parked)
+
     def _taken(self, lease: Lease) -> int:
         """What has begun keeps its place, though the lease may have no slot to go on with it yet."""
         begun = sum(lease.next <= index < lease.stop for index in self.begun)
@@ -98,6 +107,16 @@ def claim(
     if first < work.next:
         return _replace(work, returned=_minus(work.returned, (first, stop)), leases=leases), lease
     return _replace(work, next=stop, leases=leases), lease
+
+
+def at_once(work: Work, slots: int, indexes_max: int) -> int:
+    """How many indexes one claim should take: at first one for each slot, and more when many have ended.
+
+    So a few long ones are spread over all who could run them, and many quick ones cost few leases. Of what came back,
+    or is left of an earlier run, nothing is known.
+    """
+    ahead = work.ended // RAMP if not work.returned else 0
+    return min(indexes_max, slots * (1 + ahead))
 
 
 def is_open(work: Work) -> bool:

@@ -129,7 +129,7 @@ class WorkRows:
             now=now,
             lease_s=ask.lease_s,
             slots=ask.slots,
-            indexes_max=ask.indexes_max,
+            indexes_max=leases.at_once(work, ask.slots, ask.indexes_max),
         )
         if claimed is None:
             return None
