@@ -153,7 +153,7 @@ RULE = shape(
     "rule",
     "One rule: `when` and `then`, or `else`.",
     [
-        Field("when", Guard(), "The condition."),
+        Field("when", Guard(), "The condition. It sees values from before the `set` of the task."),
         Field("then", Nested(lambda: THEN), "What to do when it holds."),
         Field("else", Nested(lambda: ELSE), "What to do when no rule matched."),
         Field("expr", Value(), "An older word for `when`.", rule="NOE701"),
