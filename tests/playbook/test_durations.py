@@ -20,6 +20,7 @@ from noetl.playbook.durations import DURATION_S_MAX, PATTERN, seconds_of
         ("1h30m", 5_400),
         ("1.5h", 5_400),
         ("3600", 3_600),
+        ("+3600", 3_600),
         ("0.5", 0.5),
     ],
 )
@@ -28,7 +29,8 @@ def test_a_duration_is_numbers_with_units_or_seconds(text: str, seconds: float) 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "soon", "24 h", "h", "24x", "1h30", "-1h", "1e3", "1.h", ".5h", "1..5h", "٣h", "{{ a }}", "nan", "²s"]
+    "text",
+    ["", "soon", "24 h", "h", "24x", "1h30", "-1h", "++1h", "1e3", "1.h", ".5h", "1..5h", "٣h", "{{ a }}", "nan", "²s"],
 )
 def test_anything_else_is_none(text: str) -> None:
     assert seconds_of(text) is None

@@ -21,6 +21,7 @@ from noetl.storage.errors import (
     StorageError,
 )
 from noetl.storage.sqlite import Database, SqliteStore
+from noetl.storage.sqlite.schema import VERSION
 from tests.storage.children import losses, told, writer
 from tests.storage.committing import RealClock
 
@@ -167,7 +168,8 @@ async def test_a_schema_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     other = apsw.Connection(str(path))
     other.execute("INSERT INTO migrations VALUES (999, 'of tomorrow')")
     other.close()
-    with pytest.raises(NewerSchema, match="has schema 999, and this version of NoETL knows schemas up to 1; use the"):
+    told = f"has schema 999, and this version of NoETL knows schemas up to {VERSION}; use the"
+    with pytest.raises(NewerSchema, match=told):
         await filled(path)
 
 

@@ -5,12 +5,13 @@ UNITS_S = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0, "w": 604_800.0}
 DURATION_S_MAX = 100 * 366 * UNITS_S["d"]
 """A century: what is longer is kept for good anyway, and says so by leaving the duration out."""
 
-PATTERN = r"^(([0-9]+(\.[0-9]+)?[smhdw])+|[0-9]+(\.[0-9]+)?)$"
+PATTERN = r"^\+?(([0-9]+(\.[0-9]+)?[smhdw])+|[0-9]+(\.[0-9]+)?)$"
 """What editors check."""
 
 
 def seconds_of(text: str) -> float | None:
-    """The seconds of a duration, more than none; None where it is no duration."""
+    """The seconds of a duration, more than none; None where it is no duration. A plus is allowed, as in YAML."""
+    text = text.removeprefix("+")
     found = _number(text) if text[-1:].isdigit() else _sum(text)
     return found if found is not None and 0 < found <= DURATION_S_MAX else None
 
