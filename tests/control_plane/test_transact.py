@@ -220,6 +220,20 @@ async def test_a_stop_answers_what_waits_and_takes_nothing_more(rig: Rig) -> Non
 
 
 @played
+async def test_a_stop_does_not_wait_for_ever_for_a_store_that_does_not_answer(rig: Rig) -> None:
+    limits = Limits(drain_s=3.0)
+    plane = rig.serve(limits)
+    name = await rig.begin(plane, chain("a"))
+    rig.store.latency_s = 1_000_000.0
+    waiting = asyncio.create_task(plane.cancel(name))
+    await rig.free()
+    began_at = rig.loop.time()
+    await plane.stop()
+    assert rig.loop.time() - began_at == pytest.approx(limits.drain_s)
+    waiting.cancel()
+
+
+@played
 async def test_nothing_runs_on_after_a_stop(rig: Rig) -> None:
     plane = rig.serve()
     worker = rig.work(plane)
