@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import Stopped
+from noetl.cli.finding import live_within
 from noetl.cli.presence import is_gone, present, worker_name
 from noetl.cli.project import ProjectCatalog
 from noetl.control_plane.plane import Plane
@@ -99,12 +100,12 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
             await tools.close()
 
 
-async def abandoned(store: Store, execution_id: str) -> Sequence[Granted]:
-    """Leases of an execution whose worker is gone: it was killed and could not give them back."""
-    _, rows = await store.rows(execution_id)
-    return [
-        Granted(execution_id, row, lease)
-        for row, work in rows.work.items()
-        for lease in work.leases
-        if is_gone(lease.worker)
-    ]
+async def abandoned(store: Store, root: str) -> Sequence[Granted]:
+    """Leases of an execution, and of those below it, whose worker was killed and could not give them back."""
+    found: list[Granted] = []
+    async for each in live_within(store, root):
+        _, rows = await store.rows(each.execution_id)
+        for row, work in rows.work.items():
+            gone = (lease for lease in work.leases if is_gone(lease.worker))
+            found.extend(Granted(each.execution_id, row, lease) for lease in gone)
+    return found

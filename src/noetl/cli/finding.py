@@ -62,8 +62,20 @@ async def _has_holder(store: Store, execution_id: str) -> bool:
     return any(not is_gone(lease.worker) for work in rows.work.values() for lease in work.leases)
 
 
-async def _live(store: Store) -> AsyncIterator[Summary]:
-    after = ""
+async def live_within(store: Store, root: str) -> AsyncIterator[Summary]:
+    """An execution and those below it, as far as they have not ended."""
+    own = await store.summary(root)
+    if own is not None and not own.has_ended:
+        yield own
+    async for each in _live(store, root):
+        if not each.execution_id.startswith(root):
+            return
+        if is_within(each.execution_id, root):
+            yield each
+
+
+async def _live(store: Store, after: str = "") -> AsyncIterator[Summary]:
+    """By id, beginning after that one."""
     while page := await store.live(after, PAGE):
         for each in page:
             yield each

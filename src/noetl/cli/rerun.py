@@ -10,23 +10,30 @@ from noetl.cli.run import QUIET, SLOTS, check_slots
 
 COMMAND = Command(
     "rerun",
-    "Runs an execution again as a new one. What had succeeded is kept and not run again.",
+    "Runs an execution again as a new one, with the playbook as it was then. What had succeeded is kept and not run.",
     EXECUTION,
     (
         Option("from", "run this step and what follows from it", takes=Takes.TEXT, value="STEP"),
-        Option("failed-iterations", "of a loop, run only the iterations that failed"),
+        Option("failed-iterations", "of a loop that went on in spite of them, run the iterations that failed"),
+        Option("playbook", "run this text of the playbook, not that of then", takes=Takes.FILE, value="FILE"),
         Option("set", "another value of the workload: KEY=VALUE", takes=Takes.TEXT, many=True, value="KEY=VALUE"),
         SLOTS,
         output_option("text", "json", what="how to print the result"),
         QUIET,
     ),
-    ("noetl rerun @latest", "noetl rerun 0193f2c4 --from load", "noetl rerun 0193f2c4 --failed-iterations"),
+    (
+        "noetl rerun @latest",
+        "noetl rerun @latest --playbook daily.yaml",
+        "noetl rerun 0193f2c4 --from load",
+        "noetl rerun 0193f2c4 --failed-iterations",
+    ),
 )
 
 
 class Arguments(Printed, frozen=True, kw_only=True, rename={"from_": "from"}):
     from_: str = ""
     failed_iterations: bool = False
+    playbook: str = ""
     set: tuple[str, ...] = ()
     slots: str = SLOTS.default
     quiet: bool = False

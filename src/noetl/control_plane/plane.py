@@ -109,20 +109,34 @@ class Plane:
         return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
 
     async def rerun(
-        self, origin: Summary, cut: Cut, overlay: Mapping[str, object], execution_id: str | None = None
+        self,
+        origin: Summary,
+        cut: Cut,
+        overlay: Mapping[str, object],
+        execution_id: str | None = None,
+        text: Registered | None = None,
     ) -> str | Rejection:
-        """A new execution that takes over what another one had reached, with some values of its workload changed."""
+        """A new execution that takes over what another one had reached, with some values of its workload changed.
+
+        What is left runs what the origin ran, or the `text` that is given.
+        """
         program = await self._programs.get(origin.digest)
-        if program is None:
-            return Rejection("unknown", f"the playbook of {origin.execution_id} is not in the catalog")
+        other = await self._programs.get(text.digest) if text is not None else None
+        if program is None or (text is not None and other is None):
+            what = "text of the playbook" if program is not None else "playbook"
+            return Rejection("unknown", f"the {what} of {origin.execution_id} is not in the catalog")
         facts = await self._executions.facts(origin.execution_id)
-        asked = rerun(program, origin.execution_id, facts, cut, now=self._clock.now())
+        asked = rerun(program, origin.execution_id, facts, cut, now=self._clock.now(), text=other)
         if isinstance(asked, Rejection):
             return asked
-        workload = merge(asked.workload, overlay)
-        missing = await self._absent(origin.digest, workload)
+        given = await self._executions.shelf.hydrated(asked.workload)
+        assert isinstance(given, dict)
+        workload = merge(given, overlay)
+        missing = await self._absent(asked.digest, workload)
         name = execution_id or self._chance.new_id()
-        answer = await self._send(name, Letter(msgspec.structs.replace(asked, workload=workload, missing=missing)))
+        version = text.version if text is not None else asked.version
+        request = msgspec.structs.replace(asked, workload=workload, missing=missing, version=version)
+        answer = await self._send(name, Letter(request))
         return name if isinstance(answer, Taken) or answer.kind == "stale" else answer
 
     async def _absent(self, digest: str, workload: Mapping[str, object]) -> Sequence[str]:

@@ -7,14 +7,16 @@ from pathlib import Path
 
 from noetl.cli import rerun, run
 from noetl.cli.compiling import Compiler
-from noetl.cli.console import Console, OutputLost, Stopped
+from noetl.cli.console import OK, Console, OutputLost, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import short_id
 from noetl.cli.presence import worked_on
 from noetl.cli.project import Project, home_of, registered
-from noetl.cli.reading import required
+from noetl.cli.reading import loader_of, required
+from noetl.cli.running.again import Text, again, playbook_of, started_again
+from noetl.cli.running.carried import told_resumed
 from noetl.cli.running.checked import compiled
 from noetl.cli.running.ending import FAILED, report_end
 from noetl.cli.running.following import Follower
@@ -24,7 +26,6 @@ from noetl.cli.running.needs import Needs, refuse_unmet
 from noetl.cli.running.patience import Patience, patience_of
 from noetl.cli.workload import workload_of
 from noetl.engine.commands import Rejection
-from noetl.engine.rerun import Cut
 from noetl.ports import Registered, Summary
 from noetl.supply.programs import made_ready
 
@@ -40,27 +41,27 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
         refuse_unmet(await needs.unmet(compilation, workload), console, quiet=wanted.quiet)
     async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
         if compilation is None:
-            execution_id, playbook = await _resumed(runtime, wanted.resume)
-        else:
-            playbook = registered(compilation, wanted.file)
-            await _tell_interrupted(runtime, playbook, console, quiet=wanted.quiet)
-            execution_id = await _started(runtime, playbook, workload)
+            return await _resumed(runtime, wanted, console, environment, wait_s)
+        playbook = registered(compilation, wanted.file)
+        await _tell_interrupted(runtime, playbook, console, quiet=wanted.quiet)
+        execution_id = await _started(runtime, playbook, workload)
         return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
 
 
 async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     """What failed, or what follows from a step, as a new execution that keeps the rest."""
     wait_s = patience_of(environment)
+    compiler = Compiler()
+    compilation = compiled(wanted.playbook, compiler, console) if wanted.playbook else None
     overlay = workload_of(None, wanted.set, console, verb="rerun")
     home = required(home_of(folder, environment))
-    async with opened(home, folder) as local, serving(local, environment) as runtime:
-        origin = await find_execution(local.store, wanted.id)
-        playbook = await _playbook(runtime, origin)
-        cut = Cut(wanted.from_ or None, wanted.failed_iterations)
-        answer = await runtime.plane.rerun(origin, cut, overlay)
-        if isinstance(answer, Rejection):
-            raise Stopped(f"noetl rerun: {answer.message}")
-        return await _followed(runtime, answer, playbook, wanted, console, environment, wait_s)
+    text = None
+    if compilation is not None:
+        needs = Needs(compiler, Project(folder), environment, home)
+        text = Text(compilation, wanted.playbook, needs)
+    async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
+        execution_id, playbook = await started_again(runtime, wanted, overlay, text, console)
+        return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
 
 
 async def _started(runtime: Runtime, playbook: Registered, workload: Mapping[str, object]) -> str:
@@ -71,20 +72,41 @@ async def _started(runtime: Runtime, playbook: Registered, workload: Mapping[str
     return answer
 
 
-async def _resumed(runtime: Runtime, given: str) -> tuple[str, Registered]:
-    summary = await find_execution(runtime.local.store, given)
-    playbook = await _playbook(runtime, summary)
-    left = await abandoned(runtime.local.store, summary.execution_id)
+async def _resumed(
+    runtime: Runtime, wanted: run.Arguments, console: Console, environment: dict[str, str], wait_s: float
+) -> int:
+    """What is left of a run that was interrupted; one that has ended is told of and runs no more."""
+    local = runtime.local
+    summary = await find_execution(local.store, wanted.resume)
+    playbook = await playbook_of(local, summary)
+    if summary.has_ended:
+        return await _told_again(runtime, summary, playbook, wanted, console)
+    left = await abandoned(local.store, summary.execution_id)
     if left:
         await runtime.plane.release(left)
-    return summary.execution_id, playbook
+    if not wanted.quiet:
+        console.say(told_resumed((await loader_of(local, local.store).load(summary.execution_id)).state))
+    return await _followed(runtime, summary.execution_id, playbook, wanted, console, environment, wait_s)
 
 
-async def _playbook(runtime: Runtime, summary: Summary) -> Registered:
-    playbook = await runtime.local.catalog.by_digest(summary.digest)
-    if playbook is None:
-        raise Stopped(f"noetl: the playbook of {summary.execution_id} is not in this project's store")
-    return playbook
+async def _told_again(
+    runtime: Runtime, summary: Summary, playbook: Registered, wanted: run.Arguments, console: Console
+) -> int:
+    """How it ended, by its result and its exit code, as if this process had been there."""
+    name = short_id(summary.execution_id)
+    if not wanted.quiet:
+        console.say(f"{name} has ended already and is not resumed; nothing runs")
+    steps = list(made_ready(playbook).steps)
+    follower = Follower(playbook.path, summary.execution_id, steps, console, runtime.local.system, quiet=True)
+    progress = await follower.follow(runtime.plane.feed)
+    code = await _told_end(runtime, progress, playbook, console, as_json=wanted.output == "json")
+    if not wanted.quiet:
+        console.say(
+            f"  = its result: noetl result {name}"
+            if code == OK
+            else f"  = what is left: {again(summary.execution_id, playbook)}"
+        )
+    return code
 
 
 async def _tell_interrupted(runtime: Runtime, playbook: Registered, console: Console, *, quiet: bool) -> None:
@@ -117,7 +139,7 @@ async def _followed(
         await leaving.over()
     code = await _told_end(runtime, progress, playbook, console, as_json=wanted.output == "json")
     if code == FAILED and not wanted.quiet:
-        console.say(f"  = mend what went wrong and run the rest: noetl rerun {short_id(execution_id)}")
+        console.say(f"  = mend what went wrong and run the rest: {again(execution_id, playbook)}")
     return code
 
 

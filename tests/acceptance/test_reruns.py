@@ -1,0 +1,217 @@
+"""What had succeeded does not run again, whatever text runs; and people are told what is kept."""
+
+import os
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+import pytest
+
+from tests.acceptance.process import PROGRAM, TIMEOUT_S, environment, noetl
+
+RESUME_S_MAX = 15.0
+"""Half of the time after which a lease runs out by itself."""
+
+HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\n"
+SCRIPT = """
+    tool:
+      kind: script
+      script: |
+        echo "$i" >> ledger.txt
+        if [ "$i" = 2 ] && [ ! -e open ]; then touch blocked; exec sleep 600; fi
+        echo "done $i"
+      input: { i: "{{ %s }}" }
+"""
+LOOP = f"""{HEAD}metadata: {{ name: loop, path: loop }}
+workload: {{ n: 4 }}
+workflow:
+  - step: first
+    tool: {{ kind: script, script: echo first >> ledger.txt }}
+    next: {{ arcs: [ {{ step: each }} ] }}
+  - step: each
+    loop: {{ in: "{{{{ range(workload.n) | list }}}}", iterator: i }}{SCRIPT % "iter.i"}
+"""
+CHILD = f"""{HEAD}metadata: {{ name: child, path: child }}
+workload: {{ i: 0 }}
+workflow:
+  - step: work{SCRIPT % "workload.i"}
+"""
+PARENT = f"""{HEAD}metadata: {{ name: parent, path: parent }}
+workflow:
+  - step: each
+    loop: {{ in: [0, 1, 2, 3, 4], iterator: i }}
+    tool: {{ kind: playbook, path: child, input: {{ i: "{{{{ iter.i }}}}" }} }}
+"""
+BROKEN = f"""{HEAD}metadata: {{ name: broken, path: broken }}
+workload: {{ n: 4 }}
+workflow:
+  - step: first
+    tool: {{ kind: script, script: echo first >> ledger.txt }}
+    next: {{ arcs: [ {{ step: each }} ] }}
+  - step: each
+    loop: {{ in: "{{{{ range(workload.n) | list }}}}", iterator: i }}
+    tool:
+      kind: python
+      code: |
+        with open("ledger.txt", "a") as ledger:
+            print(i, file=ledger)
+        result = 6 / (2 - i)
+      input: {{ i: "{{{{ iter.i }}}}" }}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    for name, text in (("loop", LOOP), ("child", CHILD), ("parent", PARENT), ("broken", BROKEN)):
+        (tmp_path / f"{name}.yaml").write_text(text, "utf-8")
+    return tmp_path
+
+
+def ledger(project: Path) -> Counter[str]:
+    """How often each was run, as the outside world saw it."""
+    return Counter((project / "ledger.txt").read_text("utf-8").split())
+
+
+@contextmanager
+def blocked(project: Path, file: str) -> Iterator[subprocess.Popen[str]]:
+    """A run whose third iteration does not go on, once it has come to that."""
+    process = subprocess.Popen(
+        [PROGRAM, "run", file, "-q"], cwd=project, env=environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not (project / "blocked").exists():
+        assert process.poll() is None, process.communicate()
+        noetl("executions", folder=project)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate(timeout=TIMEOUT_S)
+    (project / "open").touch()
+
+
+def cancelled(project: Path, file: str) -> None:
+    with blocked(project, file) as process:
+        noetl("cancel", "@latest", folder=project)
+        process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 4
+
+
+def killed(project: Path, file: str) -> None:
+    with blocked(project, file) as process:
+        os.kill(process.pid, signal.SIGKILL)
+
+
+def test_a_loop_that_was_cancelled_goes_on_after_its_last_iteration(project: Path) -> None:
+    cancelled(project, "loop.yaml")
+    ran = noetl("rerun", "@latest", folder=project)
+    assert ran.returncode == 0, ran.stderr
+    assert ledger(project) == {"first": 1, "0": 1, "1": 1, "2": 2, "3": 1}
+    assert "kept: first\neach: 2 of 4 iterations kept, 2 to run\n" in ran.stderr
+    assert "done 0" in ran.stdout
+
+
+def test_child_playbooks_that_had_ended_do_not_run_again(project: Path) -> None:
+    cancelled(project, "parent.yaml")
+    ran = noetl("rerun", "@latest", folder=project)
+    assert ran.returncode == 0, ran.stderr
+    assert ledger(project) == {"0": 1, "1": 1, "2": 2, "3": 1, "4": 1}
+    assert "each: 2 of 5 iterations kept, 3 to run" in ran.stderr
+
+
+def test_from_the_step_itself_all_iterations_run(project: Path) -> None:
+    cancelled(project, "loop.yaml")
+    ran = noetl("rerun", "@latest", "--from", "each", "--set", "n=3", folder=project)
+    assert ran.returncode == 0, ran.stderr
+    assert ledger(project) == {"first": 1, "0": 2, "1": 2, "2": 2}
+    assert "kept: first\nbegins with: each\n" in ran.stderr
+
+
+def test_a_killed_run_of_child_playbooks_is_resumed_at_once_and_says_from_where(project: Path) -> None:
+    killed(project, "parent.yaml")
+    began_at = monotonic()
+    ran = noetl("run", "--resume", "@latest", folder=project)
+    assert ran.returncode == 0, ran.stderr
+    assert monotonic() - began_at < RESUME_S_MAX
+    assert ledger(project) == {"0": 1, "1": 1, "2": 2, "3": 1, "4": 1}
+    assert ran.stderr.startswith("goes on: each (2 of 5 iterations done)\n")
+
+
+def test_a_run_that_has_ended_is_not_resumed_but_told_with_its_exit_code(project: Path) -> None:
+    (project / "open").touch()
+    whole = noetl("run", "loop.yaml", "-q", folder=project)
+    again = noetl("run", "--resume", "@latest", folder=project)
+    assert (again.stdout, again.returncode) == (whole.stdout, 0)
+    assert "has ended already and is not resumed; nothing runs\n  = its result: noetl result " in again.stderr
+    assert "started" not in again.stderr
+    noetl("run", "broken.yaml", "-q", folder=project)
+    failed = noetl("run", "--resume", "@latest", folder=project)
+    assert (failed.stdout, failed.returncode) == ("", 1)
+    assert "ZeroDivisionError" in failed.stderr
+    assert "  = what is left: noetl rerun " in failed.stderr
+    (project / "open").unlink()
+    cancelled(project, "loop.yaml")
+    stopped = noetl("run", "--resume", "@latest", "-q", folder=project)
+    assert stopped.returncode == 4
+    assert "has ended" not in stopped.stderr
+
+
+def mend(project: Path, old: str, new: str) -> None:
+    file = project / "broken.yaml"
+    assert old in file.read_text("utf-8")
+    file.write_text(file.read_text("utf-8").replace(old, new), "utf-8")
+
+
+def test_a_file_that_was_mended_is_taken_when_it_is_asked_for_and_told_of_when_not(project: Path) -> None:
+    first = noetl("run", "broken.yaml", folder=project)
+    assert first.returncode == 1
+    hint = next(line for line in first.stderr.splitlines() if "run the rest" in line).partition("noetl ")[2].split()
+    mend(project, "6 / (2 - i)", "6 / (2.5 - i)")
+    old = noetl("rerun", "@latest", folder=project)
+    assert old.returncode == 1
+    assert old.stderr.startswith("broken.yaml has changed since that run; this runs the text of then\n")
+    asked = old.stderr.splitlines()[1].partition("noetl ")[2].split()
+    assert asked[-2:] == ["--playbook", "broken.yaml"]
+    new = noetl(*hint, folder=project)
+    assert new.returncode == 0, new.stderr
+    assert "has changed" not in new.stderr
+    assert ledger(project) == {"first": 1, "0": 1, "1": 1, "2": 3, "3": 1}
+    assert msgspec.json.decode(new.stdout) == [3.0, 6.0, 12.0, -12.0]
+
+
+def test_a_comment_in_the_file_changes_nothing(project: Path) -> None:
+    noetl("run", "broken.yaml", folder=project)
+    mend(project, "workflow:", "# what is to be done\nworkflow:")
+    assert "has changed" not in noetl("rerun", "@latest", folder=project).stderr
+
+
+def test_a_file_that_cannot_go_on_is_refused_with_what_differs(project: Path) -> None:
+    noetl("run", "broken.yaml", "-q", folder=project)
+    mend(project, "step: each", "step: every")
+    ran = noetl("rerun", "@latest", "--playbook", "broken.yaml", folder=project)
+    assert ran.returncode == 2
+    assert "cannot run broken.yaml: step `each` is to run, and is not there any more" in ran.stderr
+    assert "noetl run broken.yaml" in ran.stderr
+    mend(project, "kind: python", "kind: pyton")
+    assert noetl("rerun", "@latest", "--playbook", "broken.yaml", folder=project).returncode == 3
+
+
+def test_a_value_that_comes_too_late_for_a_loop_is_told(project: Path) -> None:
+    noetl("run", "broken.yaml", "-q", folder=project)
+    for words in (["--set", "n=2"], ["--set", "n=2", "--failed-iterations"]):
+        ran = noetl("rerun", "@latest", *words, folder=project)
+        assert "warning: each goes on with its 4 items and its input, for which --set n comes too late" in ran.stderr
+        assert "--from each --set …" in ran.stderr
+    assert noetl("rerun", "@latest", "--set", "n=2", "-q", folder=project).stderr.startswith("failed")
+
+
+def test_a_step_that_did_not_run_is_told_with_those_that_did(project: Path) -> None:
+    noetl("run", "broken.yaml", "-q", folder=project)
+    ran = noetl("rerun", "@latest", "--from", "frist", folder=project)
+    assert ran.returncode == 2
+    assert "no run of step `frist` to run from; it ran: first, each; did you mean `first`?" in ran.stderr
