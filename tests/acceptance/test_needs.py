@@ -194,13 +194,14 @@ def test_an_interpreter_may_be_named_further_out(tmp_path: Path, place: str) -> 
     assert ":4:" in ran.stderr
 
 
-def test_a_dry_run_tells_the_same_and_a_missing_credential_does_not_end_it(tmp_path: Path) -> None:
+def test_a_dry_run_tells_the_same_and_says_that_the_run_would_fail(tmp_path: Path) -> None:
     write(tmp_path, "load", "workflow: [ { step: a, tool: { kind: duckdb, command: c } } ]\n")
     assert_refused(run(tmp_path, "load", "--dry-run"), tmp_path)
     write(tmp_path, "order", f"keychain:\n  - {{ name: shop, kind: env, var: NO_SUCH_TOKEN }}\n{NOOP}")
     ran = run(tmp_path, "order", "--dry-run")
-    assert ran.returncode == 0
+    assert ran.returncode == 3
     assert "needs the environment variable NO_SUCH_TOKEN" in ran.stderr
+    assert ran.stdout.startswith("shop/order would fail: 1 error, see above; nothing was run\n")
 
 
 def test_the_example_that_needs_a_database_says_all_that_is_missing(tmp_path: Path) -> None:

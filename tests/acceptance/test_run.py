@@ -102,7 +102,7 @@ def test_a_payload_comes_from_a_file_or_from_standard_input(project: Path) -> No
         (["hello.yaml", "--set", "name"], "KEY=VALUE"),
         (["hello.yaml", "--slots", "0"], "whole number"),
         ([], "expected a playbook to run"),
-        (["hello.yaml", "--resume", "x"], "or --resume"),
+        (["hello.yaml", "--resume", "x"], "found both hello.yaml and --resume x"),
         (["--resume", "nothing"], "nothing"),
     ],
 )

@@ -6,10 +6,13 @@ import msgspec
 
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, OK, USAGE, Console
-from noetl.cli.files import Input, Inputs
+from noetl.cli.files import STDIN, Input, Inputs
+from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.source.lines import Lines
 
+CALLS = b"playbook"
+"""Is in every file that calls another, in the letters that the grammar wants."""
 PROGRESS_FILES = 50  # about a second's work at most
 
 
@@ -50,7 +53,15 @@ def check_all(inputs: Iterable[Input], tally: Tally, console: Console, *, strict
 def check(given: Input, compiler: Compiler, *, strict: bool = False) -> Checked:
     compilation = compiler.compiled(given.data, given.name)
     found = compilation.diagnostics
+    if CALLS in given.data and compilation.playbook is not None:
+        found = tuple(sorted((*found, *_of_calls(compilation, given, compiler)), key=lambda each: each.span))
     return Checked(given.name, compilation.source.lines, _hardened(found) if strict else found)
+
+
+def _of_calls(compilation: Compilation, given: Input, compiler: Compiler) -> Iterable[Diagnostic]:
+    from noetl.cli.calling import misfits_beside  # noqa: PLC0415 — few files call others, and all wait for imports
+
+    return misfits_beside(compilation, given.path or STDIN, compiler)
 
 
 def _hardened(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

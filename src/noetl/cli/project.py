@@ -1,14 +1,16 @@
 """Where a project keeps its state, and the playbooks that its playbooks call by path."""
 
+from __future__ import annotations
+
 import os
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
 import msgspec
 
 from noetl.cli.compiling import Compiler
-from noetl.cli.files import ENDINGS, FOLDERS_SKIPPED, looks_like_playbook
+from noetl.cli.files import ENDINGS, FOLDERS_SKIPPED, STDIN, looks_like_playbook
 from noetl.playbook.compile import Compilation
 from noetl.playbook.model import encode
 from noetl.ports import Catalog, Registered
@@ -16,6 +18,8 @@ from noetl.ports import Catalog, Registered
 HOME_NAME = ".noetl"
 FILES_MAX = 10_000
 """Files that are looked at to find a playbook by its path."""
+FOLDERS_MAX = 10_000
+"""Folders that are looked at; a project may turn out to be somebody's home."""
 GUESSES_MAX = 200
 """Files that are compiled to find a path that is like one that is not there."""
 
@@ -24,11 +28,24 @@ def home_of(folder: Path, environment: Mapping[str, str]) -> Path:
     """`NOETL_HOME`, or `.noetl` in the nearest folder upwards that has one, or else here."""
     named = environment.get("NOETL_HOME")
     if named:
-        return Path(named)
-    for place in (folder, *folder.parents):
-        if (place / HOME_NAME).is_dir():
-            return place / HOME_NAME
-    return folder / HOME_NAME
+        return folder / Path(named).expanduser()
+    return (_marked(folder) or folder) / HOME_NAME
+
+
+def _marked(folder: Path) -> Path | None:
+    return next((place for place in (folder, *folder.parents) if (place / HOME_NAME).is_dir()), None)
+
+
+def project_of(file: str, folder: Path) -> Project:
+    """Where a playbook looks for those that it calls; `folder` is the current one, and where standard input stands.
+
+    It ends with the folder that has a `.noetl`, or with the current one, whichever is further up; where neither is
+    above the file, with the file's own.
+    """
+    here = Path(os.path.realpath(folder))
+    near = here if file in ("", STDIN) else Path(os.path.realpath(folder / file)).parent
+    tops = [place for place in (_marked(near), here) if place is not None and near.is_relative_to(place)]
+    return Project(min(tops, key=lambda place: len(place.parts), default=near), near, here)
 
 
 def registered(compilation: Compilation, file: str) -> Registered:
@@ -40,28 +57,35 @@ def registered(compilation: Compilation, file: str) -> Registered:
 
 
 class Project:
-    """The files of a folder and of those below it."""
+    """The files from the folder of a playbook up to the `folder` of its project. What is nearer goes before.
 
-    def __init__(self, folder: Path) -> None:
+    Files are shown as they are found from `here`.
+    """
+
+    def __init__(self, folder: Path, near: Path, here: Path) -> None:
         self.folder = folder
+        self._near = near
+        self.here = here
 
     def find(self, path: str, compiler: Compiler) -> Compilation | None:
         """The playbook of a path; where all that claim to be it have errors, the first of those.
 
-        The file that the path spells is tried before all others are.
+        The files that the path spells are tried before all others are.
         """
-        likely = [self.folder / f"{path}{ending}" for ending in ENDINGS]
         broken = None
-        for file in (*(each for each in likely if each.is_file()), *self._files()):
-            data = _read(file)
-            if path.encode() not in data:
-                continue
-            compilation = compiler.compiled(data, self._shown(file))
-            if _path_of(compilation) == path:
-                if compilation.playbook is not None:
-                    return compilation
-                broken = broken or compilation
+        for file in chain(self._spelled(path), self._files()):
+            claim = self._claim(file, path, compiler)
+            if claim is not None and claim.playbook is not None:
+                return claim
+            broken = broken or claim
         return broken
+
+    def rivals(self, found: Compilation, path: str, compiler: Compiler) -> Sequence[str]:
+        """The other files that claim the path of a playbook that was found, and are as near."""
+        file = Path(self.absolute(found))
+        place = next(place for place, _ in self._places() if file.is_relative_to(place))
+        others = (each for each in islice(_yaml_below(place, None), FILES_MAX) if each != file)
+        return [claim.source.name for each in others if (claim := self._claim(each, path, compiler)) is not None]
 
     def paths(self, compiler: Compiler) -> Iterator[str]:
         """Those of playbooks that can be read, for a guess at what was meant."""
@@ -71,29 +95,65 @@ class Project:
             if path:
                 yield path
 
-    def _shown(self, file: Path) -> str:
-        return str(file.relative_to(self.folder)) if file.is_relative_to(self.folder) else str(file)
+    @property
+    def searched(self) -> str:
+        below = f"in {self._near} and below"
+        return below if self._near == self.folder else f"{below}, then in each folder above it up to {self.folder}"
+
+    def absolute(self, compilation: Compilation) -> str:
+        return str(self.here / compilation.source.name)
+
+    def _spelled(self, path: str) -> Iterator[Path]:
+        files = (place / f"{path}{ending}" for place, _ in self._places() for ending in ENDINGS)
+        return (file for file in files if file.is_file())
 
     def _files(self) -> Iterator[Path]:
-        count = 0
-        for place, folders, names in os.walk(self.folder):
-            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in FOLDERS_SKIPPED)
-            for name in sorted(names):
-                if name.endswith(ENDINGS):
-                    count += 1
-                    if count > FILES_MAX:
-                        return
-                    yield Path(place) / name
+        files = (file for place, without in self._places() for file in _yaml_below(place, without))
+        return islice(files, FILES_MAX)
+
+    def _claim(self, file: Path, path: str, compiler: Compiler) -> Compilation | None:
+        data = _read(file)
+        if path.encode() not in data:
+            return None
+        compilation = compiler.compiled(data, self._shown(file))
+        return compilation if _path_of(compilation) == path else None
+
+    def _places(self) -> Iterator[tuple[Path, Path | None]]:
+        """The folders to look in and below, and which folder of each is known by then."""
+        known = None
+        for place in (self._near, *self._near.parents):
+            yield place, known
+            if place == self.folder:
+                return
+            known = place
+
+    def _shown(self, file: Path) -> str:
+        return str(file.relative_to(self.here)) if file.is_relative_to(self.here) else str(file)
+
+
+def _yaml_below(folder: Path, without: Path | None) -> Iterator[Path]:
+    for place, folders, names in islice(os.walk(folder), FOLDERS_MAX):
+        kept = (name for name in folders if not name.startswith(".") and name not in FOLDERS_SKIPPED)
+        folders[:] = sorted(name for name in kept if Path(place, name) != without)
+        yield from (Path(place, name) for name in sorted(names) if name.lower().endswith(ENDINGS))
 
 
 class ProjectCatalog:
-    """Playbooks by path: those in files of the project, which may have changed, and else those once registered."""
+    """Playbooks by path: those in files of the project, which may have changed, and else those once registered.
+
+    `folder` is the current one.
+    """
 
     def __init__(self, catalog: Catalog, folder: Path, compiler: Compiler) -> None:
         self._catalog = catalog
         self._compiler = compiler
-        self._project = Project(folder)
+        self._project = project_of("", folder)
         self.folder = folder
+
+    def stand_at(self, file: str) -> None:
+        """From now on playbooks are looked for from this file."""
+        if (self.folder / file).is_file():
+            self._project = project_of(file, self.folder)
 
     async def register(self, playbook: Registered) -> None:
         await self._catalog.register(playbook)
@@ -105,7 +165,7 @@ class ProjectCatalog:
         found = self._project.find(path, self._compiler) if version is None else None
         if found is None or found.playbook is None:
             return await self._catalog.by_path(path, version)
-        playbook = registered(found, str(self.folder / found.source.name))
+        playbook = registered(found, self._project.absolute(found))
         await self._catalog.register(playbook)
         return playbook
 

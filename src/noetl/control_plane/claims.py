@@ -39,9 +39,16 @@ def claim_of(program: Program, state: State, granted: Granted, stored: Stored) -
 
 
 def _workload(program: Program, state: State, step: str) -> Values:
-    """No more of the workload than is read: a claim may be one of thousands."""
-    keys = program.workload_read(step)
-    return state.workload if keys is None else {key: state.workload[key] for key in state.workload if key in keys}
+    """No more of the workload than is read: a claim may be one of thousands.
+
+    Where a key that is read is not there, the names of the others are, so that they can be told.
+    """
+    keys, workload = program.workload_read(step), state.workload
+    if keys is None:
+        return workload
+    if keys <= workload.keys():
+        return {key: workload[key] for key in workload if key in keys}
+    return {key: workload[key] if key in keys else None for key in workload}
 
 
 def _outputs(program: Program, state: State, step: str) -> Values:

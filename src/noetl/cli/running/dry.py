@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,14 +10,15 @@ import msgspec
 
 from noetl.cli import run
 from noetl.cli.compiling import Compiler
-from noetl.cli.console import OK, Console
+from noetl.cli.console import INVALID, OK, Console
 from noetl.cli.live.words import duration
-from noetl.cli.project import Project, home_of
+from noetl.cli.project import home_of, project_of
 from noetl.cli.reports.json import printed
 from noetl.cli.running.checked import compiled
-from noetl.cli.running.needs import Needs, refuse_unmet
+from noetl.cli.running.needs import Needs, refuse_unmet, tell_unread
 from noetl.cli.workload import workload_of
 from noetl.engine.layering import merge
+from noetl.playbook.diagnostics import Severity
 from noetl.playbook.drawing.mermaid import mermaid
 from noetl.playbook.model import Playbook, Step
 from noetl.playbook.net.analysis import analyse
@@ -24,31 +26,49 @@ from noetl.playbook.net.findings import Bound, BoundKind, WorstCase
 
 
 async def dry_run(wanted: run.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
+    """All that a run would be told, and its plan. What a run would fail at is an error here."""
     compiler = Compiler()
     compilation = compiled(wanted.file, compiler, console)
     given = workload_of(wanted.payload, wanted.set, console)
-    needs = Needs(compiler, Project(folder), environment, home_of(folder, environment))
-    refuse_unmet(await needs.unmet(compilation, given), console)
+    needs = Needs(compiler, project_of(wanted.file, folder), environment, home_of(folder, environment))
+    unmet = [*await needs.unmet(compilation, given), *needs.of_values(compilation, given)]
+    refuse_unmet(unmet, console)
+    told = Counter(each.diagnostic.severity for each in unmet)
+    told[Severity.WARNING] += tell_unread(compilation, given, console)
     playbook = compilation.playbook
     assert playbook is not None
     workload = merge(playbook.workload, given)
     worst = [found for found in analyse(playbook) if isinstance(found, WorstCase)]
     if wanted.output == "json":
-        record = {
-            "playbook": playbook.metadata.path,
-            "digest": playbook.digest,
-            "workload": workload,
-            "steps": [_step(step, worst) for step in playbook.workflow],
-            "keychain": _entries(playbook),
-        }
-        console.data(printed(record))
+        console.data(printed(_record(playbook, workload, worst)))
     else:
-        console.data("\n".join(_lines(playbook, workload, worst)) + "\n")
-    return OK
+        console.data("\n".join(_lines(playbook, _judged(told), workload, worst)) + "\n")
+    return INVALID if told[Severity.ERROR] else OK
 
 
-def _lines(playbook: Playbook, workload: Mapping[str, object], worst: list[WorstCase]) -> Iterator[str]:
-    yield f"{playbook.metadata.path} is sound; nothing was run"
+def _record(playbook: Playbook, workload: Mapping[str, object], worst: list[WorstCase]) -> dict[str, object]:
+    return {
+        "playbook": playbook.metadata.path,
+        "digest": playbook.digest,
+        "workload": workload,
+        "steps": [_step(step, worst) for step in playbook.workflow],
+        "keychain": _entries(playbook),
+    }
+
+
+def _judged(told: Mapping[Severity, int]) -> str:
+    errors, warnings = told[Severity.ERROR], told[Severity.WARNING]
+    if errors:
+        return f"would fail: {_counted(errors, 'error')}, see above"
+    return f"is sound, with {_counted(warnings, 'warning')}, see above" if warnings else "is sound"
+
+
+def _counted(count: int, word: str) -> str:
+    return f"1 {word}" if count == 1 else f"{count} {word}s"
+
+
+def _lines(playbook: Playbook, judged: str, workload: Mapping[str, object], worst: list[WorstCase]) -> Iterator[str]:
+    yield f"{playbook.metadata.path} {judged}; nothing was run"
     yield ""
     yield "workload"
     for key, value in workload.items():

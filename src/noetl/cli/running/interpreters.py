@@ -37,7 +37,7 @@ def missing_interpreters(document: Document, file: str, environment: Mapping[str
 
 def _missing(document: Document, owner: Step | Block, task: Task, folder: Path, path: str) -> Diagnostic | None:
     if task.kind == "python":
-        return _missing_python(_python(document, owner, task), folder, path)
+        return _missing_python(named_python(document, owner, task), folder, path)
     if task.kind == "script":
         return _missing_program(document.node(task), path)
     return None
@@ -71,7 +71,7 @@ def _shebang(script: str) -> str:
     return first[2:] if first.startswith("#!") else ""
 
 
-def _python(document: Document, owner: Step | Block, task: Task) -> Scalar | None:
+def named_python(document: Document, owner: Step | Block, task: Task) -> Scalar | None:
     """The innermost place that names the interpreter of a python task."""
     places = (
         _below(document.node(task), "spec", "python"),

@@ -13,7 +13,7 @@ from noetl.cli.finding import find_execution, interrupted
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import short_id
 from noetl.cli.presence import worked_on
-from noetl.cli.project import Project, home_of, registered
+from noetl.cli.project import home_of, project_of, registered
 from noetl.cli.reading import loader_of, required
 from noetl.cli.running.again import Text, again, playbook_of, started_again
 from noetl.cli.running.carried import told_resumed
@@ -22,10 +22,11 @@ from noetl.cli.running.ending import FAILED, report_end
 from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
 from noetl.cli.running.leaving import Leaving
-from noetl.cli.running.needs import Needs, refuse_unmet
+from noetl.cli.running.needs import Needs, refuse_unmet, tell_unread
 from noetl.cli.running.patience import Patience, patience_of
 from noetl.cli.workload import workload_of
 from noetl.engine.commands import Rejection
+from noetl.playbook.compile import Compilation
 from noetl.ports import Registered, Summary
 from noetl.supply.programs import made_ready
 
@@ -37,8 +38,8 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
     workload = workload_of(wanted.payload, wanted.set, console)
     home = home_of(folder, environment)
     if compilation is not None:
-        needs = Needs(compiler, Project(folder), environment, home)
-        refuse_unmet(await needs.unmet(compilation, workload), console, quiet=wanted.quiet)
+        needs = Needs(compiler, project_of(wanted.file, folder), environment, home)
+        await _check(needs, compilation, workload, console, quiet=wanted.quiet)
     async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
         if compilation is None:
             return await _resumed(runtime, wanted, console, environment, wait_s)
@@ -57,11 +58,21 @@ async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, e
     home = required(home_of(folder, environment))
     text = None
     if compilation is not None:
-        needs = Needs(compiler, Project(folder), environment, home)
+        needs = Needs(compiler, project_of(wanted.playbook, folder), environment, home)
         text = Text(compilation, wanted.playbook, needs)
     async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
         execution_id, playbook = await started_again(runtime, wanted, overlay, text, console)
         return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
+
+
+async def _check(
+    needs: Needs, compilation: Compilation, workload: Mapping[str, object], console: Console, *, quiet: bool
+) -> None:
+    """What a run begins with is left to the run, which fails at it with the same words."""
+    later = [each for each in needs.of_values(compilation, workload) if not each.is_error]
+    refuse_unmet([*await needs.unmet(compilation, workload), *later], console, quiet=quiet)
+    if not quiet:
+        tell_unread(compilation, workload, console)
 
 
 async def _started(runtime: Runtime, playbook: Registered, workload: Mapping[str, object]) -> str:
@@ -126,6 +137,7 @@ async def _followed(
     environment: dict[str, str],
     wait_s: float,
 ) -> int:
+    runtime.local.catalog.stand_at(playbook.file)
     program = made_ready(playbook)
     name, steps, clock = program.playbook.metadata.name, list(program.steps), runtime.local.system
     follower = Follower(name, execution_id, steps, console, clock, quiet=wanted.quiet)

@@ -10,20 +10,27 @@ from pathlib import Path
 
 import msgspec
 
+from noetl.cli.calling import Call, calls_of, misfits, rivalry
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, Console, Stopped
 from noetl.cli.embedded import DATABASE_NAME, opened
-from noetl.cli.project import Project
+from noetl.cli.project import HOME_NAME, Project
 from noetl.cli.reports import text
 from noetl.cli.running.interpreters import missing_interpreters
+from noetl.cli.running.values import unbound, unread, unreadable_code
 from noetl.engine.layering import merge
 from noetl.errors import closest
 from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.kinds import KINDS
-from noetl.playbook.model import KeychainEntry, Task
-from noetl.playbook.rules.needs import CREDENTIAL_NOT_HERE, KIND_NOT_HERE, PLAYBOOK_NOT_HERE
+from noetl.playbook.model import KeychainEntry
+from noetl.playbook.rules.needs import (
+    CREDENTIAL_NOT_HERE,
+    INTERPRETER_NOT_HERE,
+    KIND_NOT_HERE,
+    PLAYBOOK_NOT_HERE,
+)
 from noetl.playbook.rules.written import owners
 from noetl.playbook.source.nodes import Node
 from noetl.ports import Unavailable
@@ -32,9 +39,11 @@ from noetl.tools import BUILT_IN
 
 RUNNABLE = frozenset({*BUILT_IN, "playbook", "workbook"})
 NOT_HERE = frozenset(kind.name for kind in KINDS) - RUNNABLE
+LACKED = frozenset(rule.code for rule in (KIND_NOT_HERE, CREDENTIAL_NOT_HERE, PLAYBOOK_NOT_HERE, INTERPRETER_NOT_HERE))
 LOCAL_CREDENTIALS = ("env", "file")
 PLAYBOOKS_MAX = 100
 """Playbooks that are looked at, the one that is to run included."""
+FURTHER_UP = f"to look further up, mark the folder of the project: mkdir FOLDER/{HOME_NAME}"
 
 
 class Unmet(msgspec.Struct, frozen=True):
@@ -45,22 +54,12 @@ class Unmet(msgspec.Struct, frozen=True):
     is_recorded: bool = False
 
     @property
-    def is_grave(self) -> bool:
-        return self.diagnostic.severity is Severity.ERROR and not self.is_recorded
-
-
-class Call(msgspec.Struct, frozen=True):
-    """A task that calls a playbook by name."""
-
-    caller: Compilation
-    task: Task
-    path: str
-    version: str | None
+    def is_error(self) -> bool:
+        return self.diagnostic.severity is Severity.ERROR
 
     @property
-    def place(self) -> Node:
-        node = _document(self.caller).node(self.task)
-        return node.get("path") or node
+    def is_grave(self) -> bool:
+        return self.is_error and not self.is_recorded
 
 
 class Needs:
@@ -71,37 +70,46 @@ class Needs:
         self._project = project
         self._environment = environment
         self._home = home
-        self._keychain = LocalKeychain(environment, project.folder)
+        self._keychain = LocalKeychain(environment, project.here)
 
     async def unmet(self, compilation: Compilation, workload: Mapping[str, object]) -> list[Unmet]:
         """All that is missing for a playbook and for those that it calls by name."""
         playbook = _document(compilation).playbook
         merged = merge(playbook.workload, workload)
         found = [*self._of_machine(compilation), *await self._credentials(compilation, merged, Severity.ERROR)]
-        seen = {playbook.metadata.path}
+        children: dict[str, Compilation | None] = {playbook.metadata.path: compilation}
         pending = [compilation]
         while pending:
-            for call in _calls(pending.pop()):
-                if call.path not in seen and len(seen) < PLAYBOOKS_MAX:
-                    seen.add(call.path)
+            for call in calls_of(pending.pop()):
+                if call.path not in children and len(children) < PLAYBOOKS_MAX:
                     child = self._project.find(call.path, self._compiler) if call.version is None else None
+                    children[call.path] = child
                     found += await self._of_call(call, child)
                     pending += [child] if child is not None and child.playbook is not None else []
+                found += _misfits(call, children.get(call.path))
         return found
+
+    def of_values(self, compilation: Compilation, given: Mapping[str, object]) -> list[Unmet]:
+        """What cannot be bound though all values are known. A run that begins with it is recorded as failed."""
+        document = _document(compilation)
+        workload = merge(document.playbook.workload, given)
+        found = (*unbound(document, workload), *unreadable_code(document, self._environment))
+        return [Unmet(compilation, each, is_recorded=True) for each in sorted(found, key=lambda each: each.span)]
 
     async def _of_call(self, call: Call, child: Compilation | None) -> list[Unmet]:
         if child is None:
             return [] if await self._is_registered(call.path, call.version) else [self._absent(call)]
         if child.playbook is None:
             return list(_invalid(call, child))
+        rivals = [Unmet(call.caller, found) for found in rivalry(call, child, self._project, self._compiler)]
         # Which workload a child gets is not known yet, and it may never be called.
         workload = child.playbook.workload
-        return [*self._of_machine(child), *await self._credentials(child, workload, Severity.WARNING)]
+        return [*rivals, *self._of_machine(child), *await self._credentials(child, workload, Severity.WARNING)]
 
     async def _is_registered(self, path: str, version: str | None) -> bool:
         if not (self._home / DATABASE_NAME).exists():
             return False
-        async with opened(self._home, self._project.folder, self._compiler) as local:
+        async with opened(self._home, self._project.here, self._compiler) as local:
             return await local.catalog.by_path(path, version) is not None
 
     def _of_machine(self, compilation: Compilation) -> list[Unmet]:
@@ -134,7 +142,7 @@ class Needs:
         near = closest(call.path, self._project.paths(self._compiler))
         meant = f'; did you mean "{near}"?' if near is not None else ""
         message = f'there is no playbook "{call.path}" in the files of {self._project.folder}{meant}'
-        hint = "a playbook is found by its `metadata.path`; start noetl in the folder that holds both files"
+        hint = f"a playbook is found by its `metadata.path`, {self._project.searched}\n{FURTHER_UP}"
         return Unmet(call.caller, PLAYBOOK_NOT_HERE.at(call.place, message, hint))
 
 
@@ -142,12 +150,21 @@ def refuse_unmet(unmet: Sequence[Unmet], console: Console, *, quiet: bool = Fals
     """Tells all that is missing, and ends the program where nothing can run without it."""
     grave = [each for each in unmet if each.is_grave]
     for each in unmet:
-        if not quiet or each.diagnostic.severity is Severity.ERROR:
+        if not quiet or each.is_error:
             name, lines = each.compilation.source.name, each.compilation.source.lines
             console.say(text.render(name, lines, each.diagnostic, console.paint_talk()))
     if grave:
         things = "1 thing is" if len(grave) == 1 else f"{len(grave)} things are"
-        raise Stopped(f"noetl run: {things} missing, see above; nothing was run", INVALID)
+        wrong = "" if all(each.diagnostic.code in LACKED for each in grave) else " or wrong"
+        raise Stopped(f"noetl run: {things} missing{wrong}, see above; nothing was run", INVALID)
+
+
+def tell_unread(compilation: Compilation, given: Mapping[str, object], console: Console) -> int:
+    """Values that nobody asked for, such as those of a misspelt key; says how many there are."""
+    found = list(unread(_document(compilation), given))
+    for each in found:
+        console.say(f"{console.paint_talk()('warning', 'warning')}: {each}")
+    return len(found)
 
 
 def _document(compilation: Compilation) -> Document:
@@ -211,13 +228,10 @@ def _how_to_give(entry: KeychainEntry) -> str:
     return "write the secret to that file, readable by you alone (chmod 600); paths are taken from the current folder"
 
 
-def _calls(compilation: Compilation) -> Iterator[Call]:
-    """A template may name any playbook, so such calls are left out."""
-    for owner in owners(_document(compilation)):
-        for task in owner.tool:
-            path, version = task.fields.get("path"), task.fields.get("version")
-            if task.kind == "playbook" and isinstance(path, str) and "{" not in f"{path}{version}":
-                yield Call(compilation, task, path, None if version is None else str(version))
+def _misfits(call: Call, child: Compilation | None) -> list[Unmet]:
+    if child is None or call.version is not None:
+        return []
+    return [Unmet(call.caller, found) for found in misfits(call, child)]
 
 
 def _invalid(call: Call, child: Compilation) -> Iterator[Unmet]:

@@ -1,6 +1,6 @@
-"""What a sound playbook may need and a machine may lack. Nothing here is a mistake of the author's.
+"""What only shows beside other files, given values, or a machine. A playbook that has it may be sound all the same.
 
-`noetl validate` never speaks of it: it is told before a run starts, by the program that looked.
+`noetl run` tells it before anything starts. `noetl validate` tells what it sees in the files that a playbook calls.
 """
 
 from noetl.playbook.diagnostics import Severity
@@ -10,5 +10,22 @@ KIND_NOT_HERE = Rule("NOE951", "kind-not-here", Severity.ERROR)
 CREDENTIAL_NOT_HERE = Rule("NOE952", "credential-not-here", Severity.ERROR)
 PLAYBOOK_NOT_HERE = Rule("NOE953", "playbook-not-here", Severity.ERROR)
 INTERPRETER_NOT_HERE = Rule("NOE954", "interpreter-not-here", Severity.ERROR)
+VALUE_NOT_GIVEN = Rule("NOE955", "value-not-given", Severity.WARNING)
+VALUE_UNFIT = Rule("NOE956", "value-unfit", Severity.WARNING)
+CODE_UNREADABLE = Rule("NOE957", "code-unreadable", Severity.WARNING)
+UNKNOWN_RETURN_STEP = Rule("NOE961", "unknown-return-step", Severity.ERROR)
+UNKNOWN_CALL_INPUT = Rule("NOE962", "unknown-call-input", Severity.WARNING)
+RIVAL_PLAYBOOKS = Rule("NOE963", "rival-playbooks", Severity.WARNING)
 
-NEEDS: tuple[Rule, ...] = (KIND_NOT_HERE, CREDENTIAL_NOT_HERE, PLAYBOOK_NOT_HERE, INTERPRETER_NOT_HERE)
+NEEDS: tuple[Rule, ...] = (
+    KIND_NOT_HERE,
+    CREDENTIAL_NOT_HERE,
+    PLAYBOOK_NOT_HERE,
+    INTERPRETER_NOT_HERE,
+    VALUE_NOT_GIVEN,
+    VALUE_UNFIT,
+    CODE_UNREADABLE,
+    UNKNOWN_RETURN_STEP,
+    UNKNOWN_CALL_INPUT,
+    RIVAL_PLAYBOOKS,
+)

@@ -1,0 +1,159 @@
+"""All values are known before a run: what they cannot do is told before it starts, and a dry run tells the truth."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.process import noetl
+from tests.acceptance.test_needs import HEAD, write
+
+LOOP = """workload: { n: 2, region: eu }
+workflow:
+  - step: all
+    loop: { in: "{{ range(workload.n) | list }}", iterator: i }
+    tool: { kind: noop }
+    next: { arcs: [ { step: last } ] }
+  - step: last
+    tool:
+      kind: python
+      input: { x: "{{ workload.reigon }}", y: "{{ workload.other ~ all.data }}" }
+      code: result = 1
+"""
+
+
+def dry(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return noetl("run", "flow.yaml", "--dry-run", *words, folder=folder)
+
+
+def test_a_key_that_nobody_gives_is_a_warning_at_its_place_with_all_keys_that_there_are(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOP)
+    ran = dry(tmp_path)
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("shop/flow is sound, with 2 warnings, see above; nothing was run\n")
+    assert 'flow.yaml:13:32: warning: `workload` has no "reigon"; did you mean "region"? [NOE955]' in ran.stderr
+    assert 'flow.yaml:13:62: warning: `workload` has no "other" [NOE955]' in ran.stderr
+    assert "= it has: n, region\n        give it: --set reigon=VALUE, or declare it in `workload`" in ran.stderr
+    given = dry(tmp_path, "--payload", '{"reigon": 1, "other": 2}')
+    assert given.stdout.startswith("shop/flow is sound; nothing was run\n")
+    assert given.stderr == ""
+
+
+def test_a_run_tells_of_values_that_only_later_steps_lack(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOP)
+    ran = noetl("run", "flow.yaml", folder=tmp_path)
+    assert ran.returncode == 1
+    assert ran.stderr.index("[NOE955]") < ran.stderr.index("all started")
+    assert "`workload` has no key reigon; did you mean `region`? There is: n, region" in ran.stderr
+
+
+def test_a_value_that_the_first_step_cannot_take_is_an_error_of_a_dry_run_and_a_run_that_fails(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOP)
+    ran = dry(tmp_path, "--set", "n=abc")
+    assert ran.returncode == 3
+    assert ran.stdout.startswith("shop/flow would fail: 1 error, see above")
+    assert "flow.yaml:7:21: error: expected a whole number, found text, in `range(workload.n)` [NOE956]" in ran.stderr
+    assert '= workload.n is "abc"' in ran.stderr
+    failed = noetl("run", "flow.yaml", "--set", "n=abc", folder=tmp_path)
+    assert failed.returncode == 1
+    assert "NOE956" not in failed.stderr
+
+
+def test_a_loop_over_something_else_than_a_list_is_told(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOP.replace("range(workload.n) | list", "workload.region"))
+    ran = dry(tmp_path)
+    assert ran.returncode == 3
+    assert "flow.yaml:7:17: error: `loop.in` must give a list, and gives text [NOE956]" in ran.stderr
+
+
+def test_the_first_task_begins_a_run_unless_a_rule_may_keep_it_from_that(tmp_path: Path) -> None:
+    task = '{ name: t, kind: python, code: "result = 1", input: { x: "{{ workload.x }}" }'
+    write(tmp_path, "flow", f"workflow:\n  - step: a\n    tool: [ {task} }} ]\n")
+    assert ":6:83: error: `workload` has no" in dry(tmp_path).stderr
+    before, rules = '{ when: "{{ true }}", then: { do: skip } }', "{ else: { then: { do: continue } } }"
+    rules = f", spec: {{ policy: {{ before: [ {before} ], rules: [ {rules} ] }} }}"
+    write(tmp_path, "flow", f"workflow:\n  - step: a\n    tool: [ {task}{rules} }} ]\n")
+    assert "warning: `workload` has no" in dry(tmp_path).stderr
+    write(
+        tmp_path,
+        "flow",
+        """workflow:
+  - step: a
+    spec: { policy: { admit: { rules: [ { when: "{{ workload.go }}", then: { allow: true } } ] } } }
+    loop: { in: "{{ workload.x }}", iterator: i }
+    tool: { kind: noop }
+""",
+    )
+    told = dry(tmp_path).stderr
+    assert "warning: `workload` has no" in told
+    assert '"go"' not in told
+
+
+def test_a_template_that_does_without_a_key_is_no_matter(tmp_path: Path) -> None:
+    body = """workload: { a: {} }
+workflow:
+  - step: a
+    input: { x: "{{ workload.x | default(1) }}", y: "{{ workload.a.b if workload.a else 2 }}" }
+    tool: { kind: noop }
+"""
+    write(tmp_path, "flow", body)
+    assert dry(tmp_path).stderr == ""
+    write(tmp_path, "flow", body.replace("| default(1)", "").replace("workload.x", "workload.a.c"))
+    assert 'error: `workload.a` has no "c" [NOE955]' in dry(tmp_path).stderr
+    assert "= it is empty\n        give it: --set a.c=VALUE" in dry(tmp_path).stderr
+
+
+def test_a_value_for_a_key_that_is_not_there_is_told_and_taken(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOP.replace("workload.reigon", "workload.region").replace("workload.other", "workload.n"))
+    ran = noetl("run", "flow.yaml", "--set", "regoin=us", "--set", "n=1", folder=tmp_path)
+    assert ran.returncode == 0
+    assert 'warning: the workload of shop/flow has no "regoin"; did you mean "region"?\n' in ran.stderr
+    assert "= it declares or reads: n, region" in ran.stderr
+    assert noetl("run", "flow.yaml", "--set", "regoin=us", "-q", folder=tmp_path).stderr == ""
+    assert dry(tmp_path, "--set", "zz=1").stdout.startswith("shop/flow is sound, with 1 warning, see above")
+
+
+def test_a_playbook_that_reads_no_values_says_so(tmp_path: Path) -> None:
+    write(tmp_path, "flow", "workflow: [ { step: a, tool: { kind: noop } } ]\n")
+    assert 'has no "n"\n  = it reads no values\n' in dry(tmp_path, "--set", "n=1").stderr
+
+
+CODE = """workflow:
+  - step: a
+    tool:
+      kind: python
+      code: |
+        x = 1
+        result = = x
+"""
+
+
+def test_code_that_cannot_be_read_is_a_warning_at_its_line(tmp_path: Path) -> None:
+    write(tmp_path, "flow", CODE)
+    ran = dry(tmp_path)
+    assert ran.returncode == 0
+    assert "flow.yaml:10:18: warning: Python 3." in ran.stderr
+    assert "cannot read this code: invalid syntax [NOE957]" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "named"),
+    [
+        ("      kind: python\n", "      kind: python\n      spec: { python: venv }\n"),
+        ("    tool:\n", "    spec: { python: { python: venv } }\n    tool:\n"),
+    ],
+)
+def test_code_for_another_interpreter_is_not_looked_at(tmp_path: Path, written: str, named: str) -> None:
+    (tmp_path / "venv" / "bin").mkdir(parents=True)
+    (tmp_path / "venv" / "bin" / "python").write_text("#!/bin/sh\n", "utf-8")
+    (tmp_path / "venv" / "bin" / "python").chmod(0o700)
+    write(tmp_path, "flow", CODE.replace(written, named))
+    ran = dry(tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_code_may_hold_what_no_compiler_takes(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text(
+        HEAD.format(name="flow") + "workflow:\n  - step: a\n    tool: { kind: python, code: \"x = '\\0'\" }\n", "utf-8"
+    )
+    assert dry(tmp_path).returncode == 0
