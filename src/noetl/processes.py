@@ -1,6 +1,7 @@
 """Child processes: a session of their own, a clean environment, no descriptors of ours, and no life after ours.
 
-What a child prints is read as it comes. When the child ends, whatever it left running in its group ends too.
+What a child prints is read as it comes. When the child ends, whatever it left running in its group ends too. One that
+is told to stop may clean up first, and so may all that it started.
 """
 
 import asyncio
@@ -31,6 +32,9 @@ READS_MAX = 32
 REAP_S_MAX = 5.0
 """How long a killed child is waited for."""
 
+GRACE_S = 2.0
+"""Between SIGTERM and SIGKILL. A worker must be done with what it stops before its lease is another's."""
+
 Sink = Callable[[bytes, str], None]
 """Takes what a child printed, and on which stream."""
 
@@ -53,26 +57,44 @@ class Process:
         self.ended: asyncio.Future[int] = self._loop.create_future()
         self._sink = sink
         self._outlets: dict[int, str] = {}
+        self._poll = select.poll()
         self._lifeline = os.pipe()
         self._pidfd = -1
+        self._patience: asyncio.TimerHandle | None = None
+        self._is_killed = False
+        self._is_headless = False
         try:
             self._popen = self._started(command)
         except (OSError, ValueError):
             self._release()
             raise
         _bind_life(self._lifeline[0], self._popen.pid)
-        self._poll = select.poll()
         for outlet in self._outlets:
             os.set_blocking(outlet, False)
-            self._poll.register(outlet, select.POLLIN)
             self._loop.add_reader(outlet, self._read, outlet)
         self._watch()
+
+    def terminate(self) -> None:
+        """Asks the child and its group to end. What still runs after `GRACE_S` is killed."""
+        if not self.ended.done() and self._patience is None:
+            self._patience = self._loop.call_later(GRACE_S, self.kill)
+            self._signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """Ends the child and its group at once."""
         if not self.ended.done():
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._popen.pid, signal.SIGKILL)
+            self._is_killed = True
+            self._signal(signal.SIGKILL)
+            if self._is_headless:
+                self._finish()
+
+    async def stop(self) -> None:
+        """Asks the child to end, and waits until nothing is left of it. Whoever is cancelled meanwhile kills it."""
+        self.terminate()
+        try:
+            await asyncio.wait([self.ended], timeout=GRACE_S)
+        finally:
+            await self.end()
 
     async def end(self) -> None:
         """Kills the child, and waits until nothing is left of it."""
@@ -97,6 +119,7 @@ class Process:
             for stream in ("stdout", "stderr"):
                 outlet, inlet = os.pipe()
                 self._outlets[outlet] = stream
+                self._poll.register(outlet, select.POLLIN)
                 inner.append(inlet)
             return subprocess.Popen(
                 command.argv,
@@ -114,6 +137,8 @@ class Process:
 
     def _read(self, outlet: int) -> bool:
         """One piece of what was printed, if there is one."""
+        if outlet not in self._outlets:
+            return False
         try:
             data = os.read(outlet, READ_BYTES)
         except BlockingIOError:
@@ -121,11 +146,17 @@ class Process:
         if data:
             self._sink(data, self._outlets[outlet])
         else:
-            self._loop.remove_reader(outlet)
-            self._poll.unregister(outlet)
-            os.close(outlet)
-            del self._outlets[outlet]
+            self._close(outlet)
         return bool(data)
+
+    def _close(self, outlet: int) -> None:
+        """Nobody prints there any more. Where the child has ended, that was the last of its group that we know of."""
+        self._loop.remove_reader(outlet)
+        self._poll.unregister(outlet)
+        os.close(outlet)
+        del self._outlets[outlet]
+        if self._is_headless and not self._outlets:
+            self._finish()
 
     def _watch(self) -> None:
         try:
@@ -138,22 +169,35 @@ class Process:
     def _wait_aside(self) -> None:
         self._popen.wait()
         with suppress(RuntimeError):  # the loop is closed
-            self._loop.call_soon_threadsafe(self._end)
+            self._loop.call_soon_threadsafe(self._finish)
 
     def _end(self) -> None:
-        """The child has ended: so does its group, while its number cannot be another's yet."""
-        self.kill()
+        """The child has ended. If it was asked to, all of its group that may print have the rest of the grace."""
+        self._loop.remove_reader(self._pidfd)
+        if self._patience is None or self._is_killed or not self._outlets:
+            self._finish()
+        else:
+            self._is_headless = True
+
+    def _finish(self) -> None:
+        """Ends what is left of the group, while its number cannot be another's yet: only then its child is buried."""
+        self._is_headless = False
+        self._signal(signal.SIGKILL)
         code = self._popen.wait()
         self.drain()
         self._release()
         if not self.ended.done():
             self.ended.set_result(code)
 
+    def _signal(self, number: signal.Signals) -> None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._popen.pid, number)
+
     def _release(self) -> None:
-        for outlet in self._outlets:
-            self._loop.remove_reader(outlet)
-            os.close(outlet)
-        self._outlets = {}
+        if self._patience is not None:
+            self._patience.cancel()
+        for outlet in list(self._outlets):
+            self._close(outlet)
         if self._pidfd >= 0:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)

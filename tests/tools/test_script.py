@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from noetl.engine.output import Output
+from noetl.processes import GRACE_S
 from noetl.tools.contract import Heard, error_of
 from noetl.tools.script import Script
 from tests.tools.calling import are_soon_gone, call_of
@@ -219,9 +220,34 @@ async def test_a_cancelled_script_is_killed_with_its_group() -> None:
     assert are_soon_gone(*map(int, heard.texts["stdout"].split()))
 
 
-async def test_the_file_made_of_a_script_is_gone_afterwards(tmp_path: Path) -> None:
+async def test_a_script_whose_time_is_over_may_clean_up() -> None:
+    output, heard = await run_aloud({"script": "trap 'echo cleaned; exit' TERM; sleep 1000 & wait"}, timeout=0.5)
+    assert error_of(output).message == "the script took longer than 0.5 s (`spec.timeout`) and was stopped"
+    assert heard.texts["stdout"] == "cleaned\n"
+
+
+async def test_a_tool_that_is_closed_kills_what_has_a_grace() -> None:
+    tool, heard = Script(os.environ), Heard()
+    call = call_of("script", {"script": "trap '' TERM; echo $$; while true; do sleep 0.1; done"})
+    running = asyncio.create_task(tool.run(call, heard))
+    while "\n" not in heard.texts["stdout"]:
+        await asyncio.wait([running], timeout=0.05)
+    running.cancel()
+    await asyncio.wait([running], timeout=0.05)
+    await asyncio.wait_for(tool.close(), GRACE_S / 2)
+    assert are_soon_gone(int(heard.texts["stdout"]))
+    await asyncio.wait([running])
+    assert running.cancelled()
+
+
+async def test_the_file_made_of_a_script_is_gone_afterwards_and_its_folder_with_the_tool(tmp_path: Path) -> None:
     tool = Script({"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path)})
-    output = await tool.run(call_of("script", {"script": 'ls -l "$0" | cut -c 1-10'}), Heard())
+    output = await tool.run(call_of("script", {"script": 'ls -l "$0" | cut -c 1-10; echo "$0"'}), Heard())
     assert isinstance(output.data, str)
-    assert output.data.startswith("-rw-")
+    mode, file = output.data.split()
+    assert mode.startswith("-rw-")
+    (folder,) = tmp_path.iterdir()
+    assert (Path(file).parent.parent, folder.stat().st_mode & 0o777) == (folder, 0o700)
+    assert [each.name for each in folder.iterdir()] == [".noetl-lock"]
+    await tool.close()
     assert list(tmp_path.iterdir()) == []

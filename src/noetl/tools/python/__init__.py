@@ -16,7 +16,6 @@ from noetl.processes import (
     OPEN_FILES_MAX,
     bound_of,
     clean_environment,
-    death,
     task_facts,
     timeout_of,
 )
@@ -94,11 +93,11 @@ class Python:
         try:
             answer = await self._answered(child, request, timeout_of(call.spec), console)
         except asyncio.CancelledError:
-            await child.end()
+            await child.stop()
             raise
         spare = child if answer.is_spent else self._pool.give(child)
         if spare is not None:
-            await spare.end()
+            await (spare.stop() if spare.is_stopped else spare.end())
         return _output(answer, code.file, call.secrets)
 
     async def close(self) -> None:
@@ -106,18 +105,18 @@ class Python:
 
     async def _answered(self, child: Child, request: bytes, timeout_s: float | None, console: Console) -> Answer:
         """What the child says, or what became of it."""
-        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, child.kill)
+        timer = None if timeout_s is None else asyncio.get_running_loop().call_later(timeout_s, child.terminate)
         try:
             data = await child.ask(request, console)
         finally:
             if timer is not None:
                 timer.cancel()
-        if data is not None:
-            return _decoded(data)
-        if child.is_killed:
+        if child.is_stopped:
             message = f"the code took longer than {timeout_s:g} s (`spec.timeout`) and was stopped"
             return Answer(error=Trouble("timeout", message), is_spent=True)
-        return Answer(error=Trouble("crash", death(await child.ended())), is_spent=True)
+        if data is not None:
+            return _decoded(data)
+        return Answer(error=Trouble("crash", await child.ended()), is_spent=True)
 
     def _home(self, call: ToolCall) -> Home:
         return Home(

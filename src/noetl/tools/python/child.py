@@ -32,6 +32,9 @@ NO_MEMORY = b'{"error":{"kind":"crash","message":"the code ran out of memory (`s
 TAKES_ALL = 0x08
 """The mark of a function with `**`: inspect.CO_VARKEYWORDS, whose module takes long to import."""
 
+MUTE_CODE = 119
+"""With this exit code a child ends that finds its channel closed by the code."""
+
 READ_BYTES = 64 * 1024
 """More would cost a mapping of its own at every read."""
 
@@ -44,8 +47,8 @@ class Unfit(Exception):
     """Something in a result that JSON cannot hold."""
 
 
-class Missing(Exception):
-    """An argument of `main` that the input does not have."""
+class Refused(Exception):
+    """What cannot be done with the code or its result: the kind of the error, and its message."""
 
 
 def main() -> None:
@@ -176,11 +179,20 @@ def run(request: Json) -> object:
     names["__file__"] = request["file"]
     names.update(given)
     sys.modules[NAME] = module
-    exec(_compiled(request["code"], request["file"], request["line"]), names)
-    if "result" in names and ("result" not in given or names["result"] is not given["result"]):
-        return _awaited(names["result"])
-    main = names.get("main")
-    return _awaited(call(main, given)) if callable(main) else None
+    try:
+        exec(_compiled(request["code"], request["file"], request["line"]), names)
+        main = names.get("main")
+        if not _has_result(names, given) and callable(main):
+            return _awaited(call(main, given))
+    except SystemExit as leaving:  # with 0 the work is done, and `result` is what it was by then
+        if leaving.code not in (None, 0):
+            raise
+    return _awaited(names["result"]) if _has_result(names, given) else None
+
+
+def _has_result(names: dict[str, object], given: dict[str, object]) -> bool:
+    """Whether the code has set `result`, which may be the name of an input too."""
+    return "result" in names and ("result" not in given or names["result"] is not given["result"])
 
 
 def _compiled(code: str, file: str, line: int) -> types.CodeType:
@@ -222,7 +234,8 @@ def call(main: Callable[..., object], given: dict[str, object]) -> object:
     missing = [name for name in taker.needed if name not in given]
     if missing:
         has = ", ".join(f"`{name}`" for name in given) or "nothing"
-        raise Missing(f"`main` needs `{missing[0]}`, and the input has {has}; add `{missing[0]}` to `input`")
+        message = f"`main` needs `{missing[0]}`, and the input has {has}; add `{missing[0]}` to `input`"
+        raise Refused("input", message)
     first = [given[name] for name in taker.first if name in given]
     if taker.takes_all:
         return main(*first, **{name: value for name, value in given.items() if name not in taker.first})
@@ -288,11 +301,12 @@ def _let_go(error: BaseException) -> None:
 
 def _trouble(error: BaseException, request: Json) -> dict[str, object]:
     if isinstance(error, SystemExit):
-        return {"kind": "crash", "message": f"the code left by sys.exit({error.code!r}); end with a result instead"}
-    if isinstance(error, Missing):
-        return {"kind": "input", "message": str(error)}
-    if isinstance(error, TooLarge):
-        return {"kind": "budget_exceeded", "message": str(error)}
+        return {
+            "kind": "crash",
+            "message": f"the code left by sys.exit({error.code!r}); `raise` an exception to say what went wrong",
+        }
+    if isinstance(error, Refused):
+        return {"kind": error.args[0], "message": error.args[1]}
     file = request["file"]
     shown = _shown(error, request)
     lines = [frame.lineno for frame in shown.stack if frame.filename == file]
@@ -341,19 +355,14 @@ def _text(error: BaseException) -> str:
 # ------------------------------------------------------------------------------ results as JSON
 
 
-class TooLarge(Exception):
-    """A result beyond what an answer may have."""
-
-
 def encoded(value: object, bytes_max: int) -> bytes:
     try:
         data = _encoder.encode(value).encode()
     except (TypeError, ValueError, RecursionError):
         data = _encoder.encode(_plain_whole(value)).encode()
     if len(data) > bytes_max:
-        raise TooLarge(
-            f"the result has {len(data)} bytes as JSON, and may have {bytes_max}; write it to a file instead"
-        )
+        message = f"the result has {len(data)} bytes as JSON, and may have {bytes_max}; write it to a file instead"
+        raise Refused("budget_exceeded", message)
     return data
 
 
@@ -480,8 +489,11 @@ def _receive(channel: int) -> bytes | None:
 
 def _send(channel: int, data: bytes) -> None:
     rest = memoryview(len(data).to_bytes(4, "big") + data)
-    while rest:
-        rest = rest[os.write(channel, rest) :]
+    try:
+        while rest:
+            rest = rest[os.write(channel, rest) :]
+    except OSError:
+        os._exit(MUTE_CODE)
 
 
 if __name__ == "__main__":

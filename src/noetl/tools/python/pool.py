@@ -10,10 +10,16 @@ from pathlib import Path
 import msgspec
 
 from noetl.ports import Console
-from noetl.processes import Command, Process
+from noetl.processes import Command, Process, death
+from noetl.tools.python.child import MUTE_CODE
 
 PROGRAM = str(Path(__file__).with_name("child.py"))
 RECEIVE_BYTES = 64 * 1024
+MUTE_S = 0.1
+"""How long a child may live whose channel is closed: one that dies closes it too, a little before its end is known."""
+
+MUTE = "the code closed the channel to its worker, as `os.closerange` does, so that no result can come through"
+
 _HEAD_BYTES = 4
 
 _decoder = getincrementaldecoder("utf-8")
@@ -35,7 +41,8 @@ class Child:
     def __init__(self, home: Home, environment: Mapping[str, str]) -> None:
         self.home = home
         self.runs = 0
-        self.is_killed = False
+        self.is_stopped = False
+        self._is_mute = False
         self._loop = asyncio.get_running_loop()
         self._console: Console | None = None
         self._decoders = {stream: _decoder("replace") for stream in ("stdout", "stderr")}
@@ -55,7 +62,7 @@ class Child:
 
     @property
     def is_alive(self) -> bool:
-        return self._channel.fileno() >= 0 and not self.is_killed
+        return self._channel.fileno() >= 0 and not self.is_stopped
 
     async def ask(self, request: bytes, console: Console) -> bytes | None:
         """The answer to a request, or None where the child died of it. What it prints meanwhile goes to the console."""
@@ -81,16 +88,30 @@ class Child:
             if sent < len(data):
                 await self._loop.sock_sendall(self._channel, data[sent:])
 
-    async def ended(self) -> int:
-        return await self._process.code()
+    async def ended(self) -> str:
+        """Waits for the end of the child, and says in words how that came."""
+        code = await self._process.code()
+        return MUTE if self._is_mute or code == MUTE_CODE else death(code)
+
+    def terminate(self) -> None:
+        """Asks the child, and whatever the code started, to end; after a grace they are killed."""
+        self.is_stopped = True
+        self._process.terminate()
 
     def kill(self) -> None:
-        self.is_killed = True
+        self.is_stopped = True
         self._process.kill()
+
+    async def stop(self) -> None:
+        """Ends the child as `terminate` does, and waits until nothing is left of it."""
+        self.is_stopped = True
+        with suppress(OSError):
+            self._channel.shutdown(socket.SHUT_WR)  # one that waits for the next request need not
+        await self._process.stop()
 
     async def end(self) -> None:
         """Kills the child, and waits until nothing is left of it."""
-        self.is_killed = True
+        self.is_stopped = True
         await self._process.end()
 
     def _receive(self) -> None:
@@ -101,14 +122,20 @@ class Child:
         except ConnectionError:
             data = b""
         if not data:
-            self._process.kill()  # one that closed its channel is of no use, should it live on
             self._loop.remove_reader(self._channel)
+            self._loop.call_later(MUTE_S, self._silence)
             return
         self._received += data
         whole = _HEAD_BYTES + int.from_bytes(self._received[:_HEAD_BYTES], "big")
         if len(self._received) >= max(whole, _HEAD_BYTES) and self._answer is not None and not self._answer.done():
             self._answer.set_result(bytes(self._received[_HEAD_BYTES:whole]))
             self._received.clear()
+
+    def _silence(self) -> None:
+        """One that closed its channel and lives on is of no use."""
+        if not self._process.ended.done() and not self.is_stopped:
+            self._is_mute = True
+            self._process.kill()
 
     def _lose(self) -> None:
         self._loop.remove_reader(self._channel)

@@ -30,6 +30,7 @@ from noetl.processes import (
     task_facts,
     timeout_of,
 )
+from noetl.tools.script.scratch import Scratch
 
 STDOUT_BYTES_MAX = 16 * 1024 * 1024
 SHOWN_BYTES_MAX = 16 * 1024
@@ -60,6 +61,8 @@ class Refused(Exception):
 class Script:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = clean_environment(environment)
+        self._scratch = Scratch(Path(self._environment.get("TMPDIR") or tempfile.gettempdir()))
+        self._running: set[Process] = set()
 
     async def run(self, call: ToolCall, console: Console) -> Output:
         printed = Printed(console, bound_of(call.spec, "stdout_bytes_max", STDOUT_BYTES_MAX), call.secrets)
@@ -75,18 +78,23 @@ class Script:
             return await self._ended(process, printed, call)
 
     async def close(self) -> None:
-        return
+        """What still runs is killed, also where it has a grace."""
+        for process in tuple(self._running):
+            await process.end()
+        self._scratch.close()
 
     async def _ended(self, process: Process, printed: "Printed", call: ToolCall) -> Output:
         timeout_s = timeout_of(call.spec)
         timer = Timer(process, timeout_s)
+        self._running.add(process)
         try:
             code = await process.code()
         except asyncio.CancelledError:
-            await process.end()
+            await process.stop()
             raise
         finally:
             timer.cancel()
+            self._running.discard(process)
         if timer.is_over:
             message = f"the script took longer than {timeout_s:g} s (`spec.timeout`) and was stopped"
             return _failed(printed, Error("timeout", message, retryable=True))
@@ -111,9 +119,9 @@ class Script:
         """The interpreter and the file that it reads. A text becomes a file for as long as the script runs."""
         text, name = call.fields.get("script"), call.fields.get("file")
         if isinstance(text, str):
-            with tempfile.TemporaryDirectory(prefix="noetl-", dir=self._environment.get("TMPDIR")) as folder:
-                interpreter = self._interpreter(call, text.partition("\n")[0])
-                path = Path(folder, Path(call.file).name or "script")
+            interpreter = self._interpreter(call, text.partition("\n")[0])
+            with self._scratch.folder() as folder:
+                path = folder / (Path(call.file).name or "script")
                 path.write_text(_placed(text, call.text_line, interpreter), "utf-8")
                 yield [*interpreter, str(path)]
         elif isinstance(name, str) and name:
@@ -134,7 +142,7 @@ class Script:
 
 
 class Timer:
-    """Kills a process when its time is over."""
+    """Stops a process when its time is over."""
 
     def __init__(self, process: Process, timeout_s: float | None) -> None:
         self.is_over = False
@@ -144,7 +152,7 @@ class Timer:
 
     def _stop(self) -> None:
         self.is_over = not self._process.ended.done()
-        self._process.kill()
+        self._process.terminate()
 
     def cancel(self) -> None:
         if self._handle is not None:
