@@ -117,6 +117,33 @@ def test_what_was_kept_and_not_come_to_is_kept_by_a_plain_rerun_too() -> None:
     assert sorted([*succeeded(origin), *items_called(tool)], key=str) == PIECES
 
 
+WIDE = f"""{HEAD}
+workflow:
+  - step: each
+    loop:
+      in: [1, 2]
+      iterator: item
+      spec: {{ mode: parallel, max_in_flight: 2 }}
+      loop: {{ in: [a, b], iterator: part }}
+    tool: {{ kind: python, code: x, input: {{ item: "{{{{ iter.parent.item ~ iter.part }}}}" }} }}
+"""
+
+
+def test_what_is_kept_only_inside_iterations_that_were_not_come_to_is_kept_still() -> None:
+    origin = half_way(WIDE, Calls(), 3, seed=2)
+    assert items_done(origin, 2) == ["2a"]
+    narrow = WIDE.replace("max_in_flight: 2", "max_in_flight: 1")
+    other = Driver(narrow, Calls()).program
+    request = rerun(origin.program, "x", origin.facts, Cut(), now=0.0, text=other)
+    assert isinstance(request, RequestExecution)
+    second = Driver(narrow, Calls(), request=("x", request))
+    second.send(CancelExecution("at once"))
+    tool = Calls()
+    third = again(narrow, second, Cut(), tool)
+    assert third.state.status == "completed"
+    assert sorted(items_called(tool), key=str) == ["1a", "1b", "2b"]
+
+
 def test_several_loops_go_on_side_by_side() -> None:
     origin = half_way(SIDES, Calls(), 18, seed=4)
     done = items_done(origin)

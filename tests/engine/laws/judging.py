@@ -123,6 +123,9 @@ def can_run_again(case: Case) -> None:
     for cut in (Cut(), *(Cut(step) for step in origin.program.steps), Cut(failed_iterations=True)):
         request = rerun(origin.program, ROOT, stored_facts(origin), cut, now=world.now)
         if isinstance(request, RequestExecution):
+            same = rerun(origin.program, ROOT, stored_facts(origin), cut, now=world.now, text=origin.program)
+            assert isinstance(same, RequestExecution), same
+            assert same.seed == request.seed, "the same text, given anew, changes what is taken over"
             again = ran(case, TROUBLE, request=request, store=world.store)
             assert not twice(origin, again.root), shown(case, again.root)
             if cut == Cut():
