@@ -196,6 +196,9 @@ class EventLog(Protocol):
     async def recent(self, before: str, limit: int) -> Sequence[Summary]:
         """Executions that no other started, by id from the last on; before that one where it is given."""
 
+    async def below(self, execution_id: str, after: str, limit: int) -> Sequence[Summary]:
+        """Executions that one started, and those below them, by id, beginning after that one."""
+
     async def rows(self, execution_id: str) -> tuple[int, Rows]:
         """The number of the last event, and at that moment all that can move the execution."""
 

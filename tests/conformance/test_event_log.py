@@ -358,6 +358,19 @@ async def test_what_was_started_by_nobody_is_listed_from_the_last_id_on_in_pages
         assert [each.execution_id for each in await store.recent("e2", 2)] == ["e1"]
 
 
+async def test_what_an_execution_started_and_what_stands_below_is_listed_by_id_in_pages(home: Home) -> None:
+    async with home.store() as store:
+        for name in ("e1", "e1-x.a/1", "e1.a/1", "e1.a/1.b/1", "e1.c[10]/1", "e1.c[2]/1", "e10.a/1"):
+            await append(store, name=name, summary=summary(name, "completed"))
+        await append(store, name="e1.untold/1")
+        below = ["e1.a/1", "e1.a/1.b/1", "e1.c[10]/1", "e1.c[2]/1"]
+        assert [each.execution_id for each in await store.below("e1", "", 10)] == below
+        assert [each.execution_id for each in await store.below("e1", "", 2)] == below[:2]
+        assert [each.execution_id for each in await store.below("e1", below[1], 10)] == below[2:]
+        assert [each.execution_id for each in await store.below("e1.a/1", "", 10)] == below[1:2]
+        assert list(await store.below("e1", below[-1], 10)) == []
+
+
 async def test_rows_show_the_head_the_work_the_timers_and_the_children_of_one_moment(home: Home) -> None:
     async with home.store() as store:
         parent = Parent(E, "a#1", (), "t", 1)

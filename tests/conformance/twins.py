@@ -285,6 +285,8 @@ def _looks() -> Iterator[Call]:
     yield lambda ports: ports.store.live("e0", 1)
     yield lambda ports: ports.store.recent("", 100)
     yield lambda ports: ports.store.recent("e1.1", 1)
+    yield lambda ports: ports.store.below("e0", "", 100)
+    yield lambda ports: ports.store.below("e1", "e1.0", 1)
     yield lambda ports: ports.store.incidents(None, 100)
     yield lambda ports: ports.store.held("")
     yield lambda ports: ports.store.held("ab")

@@ -5,6 +5,7 @@ from noetl.engine.commands import RequestExecution
 from noetl.engine.evolve import evolve, fold
 from noetl.engine.output import Error, Output, failed
 from noetl.engine.rerun import Cut, rerun
+from noetl.engine.state import FAILURES_MAX
 from tests.engine import playbooks
 from tests.engine.driver import Driver
 from tests.engine.texts import playbook
@@ -68,3 +69,22 @@ def test_a_rerun_keeps_what_its_origin_gave_until_it_runs_again() -> None:
         ("b", "done", 1),
     ]
     assert fold(again.program, "y", again.facts) == again.state
+
+
+LOOPS = playbook("""
+- step: start
+  next: { spec: { mode: inclusive }, arcs: [ { step: each }, { step: each } ] }
+- step: each
+  spec: { policy: { failure: { mode: best_effort } } }
+  loop: { in: "{{ range(15) | list }}", iterator: i, spec: { mode: parallel } }
+  tool: { kind: python, code: x }
+""")
+
+
+def test_the_first_iterations_of_the_last_run_that_failed_are_named_by_their_events() -> None:
+    driver = Driver(LOOPS, lambda *_: failed("exception", "no")).run()
+    tally = driver.state.steps["each"]
+    assert (tally.failed, len(tally.failures)) == (15, FAILURES_MAX)
+    named = [driver.facts[number - 1] for number in (tally.looped, *tally.failures)]
+    assert {type(fact) for fact in named} == {e.LoopStarted, e.IterationFailed}
+    assert {fact.step_run_id for fact in named if isinstance(fact, e.LoopStarted | e.IterationFailed)} == {"each#2"}

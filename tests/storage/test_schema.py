@@ -20,6 +20,7 @@ HOT = (
     "timers_named",
     "live",
     "recent",
+    "below",
     "held",
 )
 """Searches over everything, which must not get slower with what has ended."""

@@ -15,7 +15,20 @@ from noetl.engine.gathering import Clash, Gathered, part_of
 from noetl.engine.output import NOTHING, Error, Output
 from noetl.engine.program import Program
 from noetl.engine.scopes import overlaid, patched
-from noetl.engine.state import Arrive, Begin, Iteration, LoopRun, Pending, Route, State, StepRun, Tally, Tend, empty
+from noetl.engine.state import (
+    FAILURES_MAX,
+    Arrive,
+    Begin,
+    Iteration,
+    LoopRun,
+    Pending,
+    Route,
+    State,
+    StepRun,
+    Tally,
+    Tend,
+    empty,
+)
 from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive, LoopMode
 
@@ -244,7 +257,14 @@ def _loop_started(state: State, fact: e.LoopStarted) -> Sequence[Pending]:
         around.begun.pop(fact.path[-1], None)
     else:
         run.loop = loop
+        _tell_loop(state, run)
     return (Tend(run.id, fact.path),)
+
+
+def _tell_loop(state: State, run: StepRun) -> None:
+    tally = state.steps[run.step]
+    if tally.last == run.id:
+        tally.looped = state.seq
 
 
 def _keep(loop: LoopRun, kept: e.Kept) -> None:
@@ -360,6 +380,7 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
     loop = loop_at(run, fact.path[:-1])
     index = fact.path[-1]
     loop.failed += 1
+    _tell_failure(state, run)
     ended = loop.live.pop(index)
     if loop.mode is _SEQUENTIAL:
         loop.step = _step_of(ended)
@@ -371,6 +392,12 @@ def _iteration_failed(program: Program, state: State, fact: e.IterationFailed) -
         around = loop_at(run, fact.path[:depth])
         around.failure = around.failure or fact.output
     return (Tend(run.id, loop.path), Tend(run.id, ())) if loop.path else (Tend(run.id, ()),)
+
+
+def _tell_failure(state: State, run: StepRun) -> None:
+    tally = state.steps[run.step]
+    if tally.last == run.id and len(tally.failures) < FAILURES_MAX:
+        tally.failures.append(state.seq)
 
 
 def _clash_inside(fact: e.IterationFailed) -> Clash | None:

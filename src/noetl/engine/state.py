@@ -11,8 +11,11 @@ from noetl.engine.gathering import Intervals
 from noetl.engine.output import NOTHING, Error, Output
 from noetl.playbook.model import LoopMode
 
-STATE_VERSION = 2
+STATE_VERSION = 3
 """A snapshot of another version is ignored and folded anew."""
+
+FAILURES_MAX = 10
+"""Failed iterations of a step that people are told of one by one; of the others they learn the count."""
 
 
 class Iteration(msgspec.Struct):
@@ -73,7 +76,8 @@ class Tally(msgspec.Struct):
     """What people are told of a step: `status` is running, done, failed, cancelled, skipped, or kept in a rerun.
 
     `runs` and `retries` count over all runs; the rest is that of the `last` one. `begun` and `ended` are the numbers
-    of the events that tell of it. Of a loop, `done` and `failed` iterations of `total` are known here once it is over.
+    of the events that tell of it, `looped` that of the begin of its loop, `failures` those of its first iterations that
+    failed. Of a loop, `done` and `failed` iterations of `total` are known here once it is over.
     """
 
     status: str
@@ -86,6 +90,8 @@ class Tally(msgspec.Struct):
     failed: int = 0
     total: int | None = None
     error: Error | None = None
+    looped: int = 0
+    failures: list[int] = []
 
 
 class Arrive(msgspec.Struct, frozen=True):

@@ -93,6 +93,10 @@ class MemoryStore:
         names = (each.execution_id for each in roots if not before or each.execution_id < before)
         return tuple(self._summaries[name] for name in heapq.nlargest(limit, names))
 
+    async def below(self, execution_id: str, after: str, limit: int) -> Sequence[Summary]:
+        names = (name for name in self._summaries if name.startswith(f"{execution_id}.") and name > after)
+        return tuple(self._summaries[name] for name in heapq.nsmallest(limit, names))
+
     async def rows(self, execution_id: str) -> tuple[int, Rows]:
         children = {name for name in self._children.get(execution_id, ()) if name in self._live}
         children |= self._agenda.children_of(execution_id)

@@ -54,6 +54,11 @@ SELECT execution_id, path, digest, status, started_at, changed_at, told_head, pa
 WHERE namespace = ?1 AND (?2 = '' OR execution_id < ?2) AND parent_id IS NULL AND status IS NOT NULL
 ORDER BY execution_id DESC LIMIT ?3;
 
+-- name: below
+SELECT execution_id, path, digest, status, started_at, changed_at, told_head, parent FROM executions
+WHERE namespace = ?1 AND execution_id > ?2 AND execution_id < ?3 AND status IS NOT NULL
+ORDER BY execution_id LIMIT ?4;
+
 -- name: live_children
 SELECT execution_id FROM executions WHERE namespace = ?1 AND parent_id = ?2 AND is_live;
 

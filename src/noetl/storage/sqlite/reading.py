@@ -53,6 +53,11 @@ def recent(session: Session, before: str, limit: int) -> Sequence[Summary]:
     return tuple(each.summary for each in session.all("recent", SummaryRow, before, limit))
 
 
+def below(session: Session, execution_id: str, after: str, limit: int) -> Sequence[Summary]:
+    first = max(after, f"{execution_id}.")
+    return tuple(each.summary for each in session.all("below", SummaryRow, first, f"{execution_id}/", limit))
+
+
 def summary(session: Session, execution_id: str) -> Summary | None:
     found = session.first("summary", SummaryRow, execution_id)
     return found.summary if found is not None else None

@@ -64,6 +64,9 @@ class SqliteStore:
     async def recent(self, before: str, limit: int) -> Sequence[Summary]:
         return await self._database.read(partial(reading.recent, before=before, limit=limit))
 
+    async def below(self, execution_id: str, after: str, limit: int) -> Sequence[Summary]:
+        return await self._database.read(partial(reading.below, execution_id=execution_id, after=after, limit=limit))
+
     async def rows(self, execution_id: str) -> tuple[int, Rows]:
         return await self._database.read(partial(reading.rows, execution_id=execution_id))
 
