@@ -275,3 +275,41 @@ def test_the_one_worker_of_a_run_does_the_work_of_every_pool(project: Path) -> N
         "utf-8",
     )
     assert noetl("run", "pools.yaml", "-q", folder=project).stdout == "7\n"
+
+
+def test_where_state_is_kept_is_said_once(project: Path) -> None:
+    told = f"the state of runs is kept in {project / '.noetl'}\n"
+    assert told in noetl("run", "hello.yaml", folder=project).stderr
+    assert told not in noetl("run", "hello.yaml", folder=project).stderr
+
+
+def test_iterations_that_failed_in_a_completed_run_are_counted_at_its_end(project: Path) -> None:
+    (project / "loop.yaml").write_text(
+        """apiVersion: noetl.io/v2
+kind: Playbook
+metadata: { name: loop, path: loop }
+workflow:
+  - step: all
+    spec: { policy: { failure: { mode: best_effort } } }
+    loop: { in: "{{ [1, 0, 0] }}", iterator: i }
+    tool: { kind: python, input: { x: "{{ iter.i }}" }, code: "result = 1 / x" }
+    next: { arcs: [ { step: then, when: "{{ event.name == 'loop.done' }}" } ] }
+  - step: then
+    tool: { kind: noop }
+""",
+        "utf-8",
+    )
+    ran = noetl("run", "loop.yaml", folder=project)
+    assert ran.returncode == 0
+    *_, counted, hint = ran.stderr.splitlines()
+    assert counted == "completed, and 2 of 3 iterations of step `all` failed"
+    assert "again: noetl rerun " in hint
+    assert "iterations" not in noetl("run", "loop.yaml", "-q", folder=project).stderr
+
+
+def test_state_that_cannot_be_kept_is_told_with_where_it_could_be(project: Path) -> None:
+    (project / ".noetl").mkdir()
+    (project / ".noetl" / "noetl.db").mkdir()
+    ran = noetl("run", "hello.yaml", folder=project)
+    assert ran.returncode == 5
+    assert "= keep the state in a folder that you may write to: NOETL_HOME=FOLDER noetl …" in ran.stderr

@@ -32,7 +32,7 @@ def test_a_key_that_nobody_gives_is_a_warning_at_its_place_with_all_keys_that_th
     assert ran.returncode == 0
     assert ran.stdout.startswith("shop/flow is sound, with 2 warnings, see above; nothing was run\n")
     assert 'flow.yaml:13:32: warning: `workload` has no "reigon"; did you mean "region"? [NOE955]' in ran.stderr
-    assert 'flow.yaml:13:62: warning: `workload` has no "other" [NOE955]' in ran.stderr
+    assert 'flow.yaml:13:60: warning: `workload` has no "other" [NOE955]' in ran.stderr
     assert "= it has: n, region\n        give it: --set reigon=VALUE, or declare it in `workload`" in ran.stderr
     given = dry(tmp_path, "--payload", '{"reigon": 1, "other": 2}')
     assert given.stdout.startswith("shop/flow is sound; nothing was run\n")

@@ -17,7 +17,7 @@ from noetl.data_plane.equipment import Equipment
 from noetl.data_plane.limits import Limits
 from noetl.data_plane.worker import Worker
 from noetl.ports import Granted, Store, Unavailable
-from noetl.storage.errors import StorageError
+from noetl.storage.errors import NoAccess, ReadOnly, StorageError
 from noetl.storage.health import Health
 from noetl.storage.keychain import LocalKeychain
 from noetl.storage.results import FileResults
@@ -30,6 +30,7 @@ DATABASE_NAME = "noetl.db"
 RESULTS_NAME = "results"
 UNREACHABLE = 5
 DRAIN_S = 5.0
+ELSEWHERE = "\n  = keep the state in a folder that you may write to: NOETL_HOME=FOLDER noetl …"
 
 
 class Local(NamedTuple):
@@ -65,7 +66,8 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
         catalog = ProjectCatalog(SqliteCatalog(database), folder, compiler)
         yield Local(SqliteStore(database, system), catalog, results, system, compiler, home, health)
     except (StorageError, Unavailable) as trouble:
-        raise Stopped(f"noetl: {trouble}", UNREACHABLE) from trouble
+        hint = ELSEWHERE if isinstance(trouble, NoAccess | ReadOnly) else ""
+        raise Stopped(f"noetl: {trouble}{hint}", UNREACHABLE) from trouble
     finally:
         await results.close()
         await database.close()

@@ -28,7 +28,7 @@ def home_of(folder: Path, environment: Mapping[str, str]) -> Path:
     """`NOETL_HOME`, or `.noetl` in the nearest folder upwards that has one, or else here."""
     named = environment.get("NOETL_HOME")
     if named:
-        return folder / Path(named).expanduser()
+        return folder / os.path.expanduser(named)
     return (_marked(folder) or folder) / HOME_NAME
 
 

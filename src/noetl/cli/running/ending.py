@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from noetl.cli.console import OK, Console
 from noetl.cli.embedded import Local
 from noetl.cli.live.progress import Progress
-from noetl.cli.live.words import moment
+from noetl.cli.live.words import moment, short_id
 from noetl.cli.reports.json import printed
 from noetl.engine.blame import callers_of, cause_of, origin_of, step_to_blame
 from noetl.engine.output import NOTHING, Error, Output, fields
@@ -28,6 +28,16 @@ async def report_end(local: Local, progress: Progress, path: str, console: Conso
     if progress.status != "completed" and not as_json:
         console.say("\n".join(_told(progress.status, progress.error)))
     return {"completed": OK, "cancelled": CANCELLED}.get(progress.status, FAILED)
+
+
+def failed_iterations(progress: Progress) -> str | None:
+    """Of a run that was completed all the same, because its loops go on after a failure."""
+    lines = [line for line in progress.steps.values() if line.failed and progress.status == "completed"]
+    if not lines:
+        return None
+    counts = ", ".join(f"{line.failed} of {line.total} iterations of step `{line.name}`" for line in lines)
+    run = short_id(progress.execution_id)
+    return f"completed, and {counts} failed\n  = see: noetl status {run}; again: noetl rerun {run} --failed-iterations"
 
 
 async def whole_output(local: Local, output: Output) -> Output:

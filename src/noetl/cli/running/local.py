@@ -18,7 +18,7 @@ from noetl.cli.reading import loader_of, required
 from noetl.cli.running.again import Text, again, playbook_of, started_again
 from noetl.cli.running.carried import told_resumed
 from noetl.cli.running.checked import compiled
-from noetl.cli.running.ending import FAILED, report_end
+from noetl.cli.running.ending import FAILED, failed_iterations, report_end
 from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
 from noetl.cli.running.leaving import Leaving
@@ -40,7 +40,10 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
     if compilation is not None:
         needs = Needs(compiler, project_of(wanted.file, folder), environment, home)
         await _check(needs, compilation, workload, console, quiet=wanted.quiet)
+    is_new = not home.exists()
     async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
+        if is_new and not wanted.quiet:
+            console.say(f"the state of runs is kept in {home}")
         if compilation is None:
             return await _resumed(runtime, wanted, console, environment, wait_s)
         playbook = registered(compilation, wanted.file)
@@ -152,6 +155,9 @@ async def _followed(
     code = await _told_end(runtime, progress, playbook, console, as_json=wanted.output == "json")
     if code == FAILED and not wanted.quiet:
         console.say(f"  = mend what went wrong and run the rest: {again(execution_id, playbook)}")
+    partly = failed_iterations(progress)
+    if partly is not None and not wanted.quiet:
+        console.say(partly)
     return code
 
 
