@@ -142,6 +142,23 @@ def test_a_killed_run_of_child_playbooks_is_resumed_at_once_and_says_from_where(
     assert ran.stderr.startswith("goes on: each (2 of 5 iterations done)\n")
 
 
+def test_a_run_that_has_not_ended_is_not_rerun_and_a_second_process_works_along(project: Path) -> None:
+    with blocked(project, "loop.yaml") as process:
+        refused = noetl("rerun", "@latest", folder=project)
+        assert refused.returncode == 2
+        assert "has not ended\n  = if it was interrupted, go on with it: noetl run --resume " in refused.stderr
+        along = subprocess.Popen(
+            [PROGRAM, "run", "--resume", "@latest"], cwd=project, env=environment(), text=True, stderr=subprocess.PIPE
+        )
+        assert along.stderr is not None
+        assert along.stderr.readline() == "another process works on it already; this one works along\n"
+        noetl("cancel", "@latest", folder=project)
+        along.communicate(timeout=TIMEOUT_S)
+        process.communicate(timeout=TIMEOUT_S)
+        assert (process.returncode, along.returncode) == (4, 4)
+    assert ledger(project)["2"] == 1
+
+
 def test_a_run_that_has_ended_is_not_resumed_but_told_with_its_exit_code(project: Path) -> None:
     (project / "open").touch()
     whole = noetl("run", "loop.yaml", "-q", folder=project)

@@ -44,6 +44,8 @@ async def started_again(
     """The rerun and what it runs: the text that is given, or that of the origin."""
     local = runtime.local
     origin = await find_execution(local.store, wanted.id)
+    if not origin.has_ended:
+        raise Stopped(_not_ended(short_id(origin.execution_id)))
     before = await playbook_of(local, origin)
     playbook = before if text is None else await _taken(local, origin, text, overlay, console, quiet=wanted.quiet)
     cut = Cut(wanted.from_ or None, wanted.failed_iterations)
@@ -96,6 +98,13 @@ async def playbook_of(local: Local, summary: Summary) -> Registered:
     if playbook is None:
         raise Stopped(f"noetl: the playbook of {summary.execution_id} is not in this project's store")
     return playbook
+
+
+def _not_ended(name: str) -> str:
+    return (
+        f"noetl rerun: {name} has not ended\n"
+        f"  = if it was interrupted, go on with it: noetl run --resume {name}; to end it: noetl cancel {name}"
+    )
 
 
 def _refused(answer: Rejection, file: str, origin: Summary) -> str:

@@ -99,7 +99,9 @@ async def _resumed(
     if left:
         await runtime.plane.release(left)
     if not wanted.quiet:
-        console.say(told_resumed((await loader_of(local, local.store).load(summary.execution_id)).state))
+        elsewhere = summary.execution_id in worked_on(local.home)
+        state = (await loader_of(local, local.store).load(summary.execution_id)).state
+        console.say("another process works on it already; this one works along" if elsewhere else told_resumed(state))
     return await _followed(runtime, summary.execution_id, playbook, wanted, console, environment, wait_s)
 
 
@@ -153,11 +155,11 @@ async def _followed(
             await leaving.over()
         await leaving.over()
     code = await _told_end(runtime, progress, playbook, console, as_json=wanted.output == "json")
-    if code == FAILED and not wanted.quiet:
-        console.say(f"  = mend what went wrong and run the rest: {again(execution_id, playbook)}")
     partly = failed_iterations(progress)
     if partly is not None and not wanted.quiet:
         console.say(partly)
+    if code == FAILED and not wanted.quiet:
+        console.say(f"  = mend what went wrong and run the rest: {again(execution_id, playbook)}")
     return code
 
 
