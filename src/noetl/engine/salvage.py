@@ -43,9 +43,8 @@ def unfinished(facts: Sequence[e.Fact]) -> set[str]:
 def salvage(facts: Sequence[e.Fact]) -> dict[str, Salvage]:
     """What can be kept of each run of a loop. It may be nothing."""
     whole = _whole(facts)
-    for started in _clashing(facts, whole):
-        own = whole[started.step_run_id]
-        own -= {path for path in own if path[: len(started.path)] == started.path}
+    for run, loops in _clashing(facts, whole).items():
+        whole[run] = {path for path in whole[run] if loops.isdisjoint(path[:length] for length in range(len(path)))}
     begun: Paths = {}
     for fact in facts:
         if isinstance(fact, e.LoopStarted):
@@ -90,12 +89,13 @@ def _failures(facts: Iterable[e.Fact]) -> Iterator[tuple[str, e.Path]]:
                 yield fact.step_run_id, ()
 
 
-def _clashing(facts: Sequence[e.Fact], whole: Paths) -> list[e.LoopStarted]:
+def _clashing(facts: Sequence[e.Fact], whole: Paths) -> Paths:
     """Loops that failed though each of their iterations had succeeded: what these wrote does not go together."""
     failed = set(_failures(facts))
-    return [
-        fact
-        for fact in facts
-        if isinstance(fact, e.LoopStarted) and fact.count > 0 and (fact.step_run_id, fact.path) in failed
-        and all((*fact.path, index) in whole.get(fact.step_run_id, ()) for index in range(fact.count))
-    ]  # fmt: skip
+    found: Paths = {}
+    for fact in facts:
+        if isinstance(fact, e.LoopStarted) and fact.count > 0 and (fact.step_run_id, fact.path) in failed:
+            own = whole.get(fact.step_run_id, set())
+            if all((*fact.path, index) in own for index in range(fact.count)):
+                found.setdefault(fact.step_run_id, set()).add(fact.path)
+    return found
