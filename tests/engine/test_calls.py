@@ -1,5 +1,7 @@
 """Workbook blocks called from a pipeline."""
 
+from noetl.engine.calls import CALLS_DEPTH_MAX
+from noetl.engine.events import TaskStarted
 from noetl.engine.output import Output, Status
 from tests.engine.driver import Driver, fails
 from tests.engine.logs import only
@@ -120,6 +122,48 @@ def test_a_call_whose_input_cannot_be_bound_goes_through_the_rules() -> None:
     driver = run(text)
     assert only(driver.facts, "task") == "task.started s#1.call/1\ntask.done s#1.call/1 !template break"
     assert driver.state.status == "completed"
+
+
+CIRCLE = """
+workbook:
+  ping:
+    tool: { name: there, kind: workbook, task: pong }
+  pong:
+    loop: { in: [1], iterator: ball }
+    tool: { name: back, kind: workbook, task: ping }
+"""
+
+
+def test_blocks_that_call_each_other_in_a_circle_end_at_a_bound_that_names_the_circle() -> None:
+    driver = run(pipeline("- { name: call, kind: workbook, task: ping }", head=CIRCLE))
+    started = [fact for fact in driver.facts if isinstance(fact, TaskStarted)]
+    error = driver.state.error
+    assert [fact.call is not None for fact in started] == [True] * CALLS_DEPTH_MAX + [False]
+    assert error is not None
+    assert (error.kind, error.retryable) == ("budget_exceeded", False)
+    assert error.message.endswith(
+        "calls of workbook blocks may be nested 32 deep, and here they are: ping → pong → ping"
+    )
+    assert isinstance(error.details, dict)
+    assert error.details["path"] == "workbook/pong/tool/back/task"
+
+
+def test_a_call_that_is_too_deep_goes_through_the_rules() -> None:
+    rules = "{ policy: { rules: [ { when: \"{{ output.error.kind == 'budget_exceeded' }}\", then: { do: break } } ] } }"
+    head = f"workbook: {{ again: {{ tool: {{ name: t, kind: workbook, task: again, spec: {rules} }} }} }}"
+    driver = run(pipeline("- { name: call, kind: workbook, task: again }", head=head))
+    assert driver.state.status == "completed"
+    assert sum(isinstance(fact, TaskStarted) for fact in driver.facts) == CALLS_DEPTH_MAX + 1
+
+
+def test_a_long_chain_without_a_circle_is_named_whole() -> None:
+    blocks = [f"  b{n}: {{ tool: {{ kind: workbook, task: b{n + 1} }} }}" for n in range(CALLS_DEPTH_MAX)]
+    head = "\n".join(["workbook:", *blocks, f"  b{CALLS_DEPTH_MAX}: {{ tool: {{ kind: noop }} }}"])
+    deep = run(pipeline("- { name: call, kind: workbook, task: b0 }", head=head)).state
+    within = run(pipeline("- { name: call, kind: workbook, task: b1 }", head=head)).state
+    assert (deep.status, within.status) == ("failed", "completed")
+    assert deep.error is not None
+    assert " → ".join(f"b{n}" for n in range(CALLS_DEPTH_MAX + 1)) in deep.error.message
 
 
 LOOPED = """

@@ -10,16 +10,34 @@ from noetl.engine.program import Program, ReadyBlock, ReadyLevel, ReadyTask
 from noetl.engine.settling import settled
 from noetl.engine.workerside import Standing, block_loop_scope
 
+CALLS_DEPTH_MAX = 32
+"""The deepest chain of calls."""
+
 
 def call_of(standing: Standing, task: ReadyTask, scope: Scope) -> Call | Output:
     """What a task calls, or the output that says why it cannot."""
     name = str(task.task.fields.get("task", ""))
     block = standing.program.block(name)
     assert block is not None
+    around = _blocks_around(standing)
+    if len(around) >= CALLS_DEPTH_MAX:
+        return _failure(_too_deep(standing, task, [*around, name]))
     try:
         return _call(standing, task, scope, block)
     except BindingFailed as failure:
         return _failure(failure.error)
+
+
+def _blocks_around(standing: Standing) -> list[str]:
+    """The blocks that are called at this point, from the outermost on. The frames of a looped one share their call."""
+    return list({frame.call: frame.block for frame in standing.cursor.frames if frame.call}.values())
+
+
+def _too_deep(standing: Standing, task: ReadyTask, names: list[str]) -> Error:
+    """Names the circle that the last call closes, or the whole chain where there is none."""
+    again = next((at for at in range(len(names) - 2, 0, -1) if names[at] == names[-1]), 0)
+    message = f"calls of workbook blocks may be nested {CALLS_DEPTH_MAX} deep, and here they are: "
+    return standing.program.places.refusal("budget_exceeded", message + " → ".join(names[again:]), f"{task.path}/task")
 
 
 def _call(standing: Standing, task: ReadyTask, scope: Scope, block: ReadyBlock) -> Call:

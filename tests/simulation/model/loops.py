@@ -221,7 +221,7 @@ class Blocks:
         levels = list(block.loop.levels()) if block.loop is not None else []
         limit = task_runs_max(*layers(setting, self.step), *(level.spec for level in levels))
         names = tuple(level.iterator for level in levels)
-        stage = Stage(block.tool, run_id, limit, given, iterators=names)
+        stage = Stage(block.tool, run_id, limit, given, iterators=names, depth=caller.stage.depth + 1)
         if not levels:
             end = Pipeline(setting, caller.thread, stage, self.call).run()
             is_fine = end.is_failed or end.output.is_ok

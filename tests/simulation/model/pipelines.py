@@ -12,6 +12,7 @@ from tests.simulation.model.values import UNSURE, Broken, Lost, Patch, Reader, a
 
 TEXTS = {kind.name: kind.texts for kind in KINDS}
 TASK_RUNS_MAX = 100_000
+CALLS_DEPTH_MAX = 32
 PATIENCE = 500
 """A pipeline with more task runs goes in circles: the model leaves it alone."""
 
@@ -56,7 +57,10 @@ class Thread(msgspec.Struct):
 
 
 class Stage(msgspec.Struct):
-    """One pipeline's own: its tasks, what `step` and `iter` hold, and the id that its task runs begin with."""
+    """One pipeline's own: its tasks, what `step` and `iter` hold, and the id that its task runs begin with.
+
+    `depth` counts the calls of blocks around it.
+    """
 
     tasks: tuple[Task, ...]
     id: str
@@ -70,6 +74,7 @@ class Stage(msgspec.Struct):
     output_kind: str = ""
     named: dict[str, object] = {}
     runs: dict[str, int] = {}
+    depth: int = 0
 
     def number(self, task: Task) -> str:
         """The id of the task's next run."""
@@ -201,6 +206,8 @@ class Pipeline:
         return from_tool(self.setting.outcome(self.setting.execution_id, run_id, task)), own
 
     def called(self, task: Task, run_id: str, scope: dict[str, object]) -> tuple[Out, Mapping[str, object]]:
+        if self.stage.depth >= CALLS_DEPTH_MAX:
+            return failure("budget_exceeded"), {}
         try:
             own = self.setting.reader.evaluate(dict(task.input), scope)
             assert isinstance(own, dict)

@@ -6,8 +6,10 @@ import pytest
 
 from noetl.playbook.model import Directive
 from tests.engine.laws.cases import Case
+from tests.engine.laws.judging import ran
+from tests.engine.laws.world import NO_TROUBLE
 from tests.simulation.model.__main__ import agrees
-from tests.simulation.model.check import expected
+from tests.simulation.model.check import differences, expected
 from tests.simulation.model.values import UNSURE
 
 CASES = 200
@@ -56,3 +58,18 @@ def test_a_guard_that_reads_what_another_branch_writes_is_no_certainty() -> None
     found = expected(Case(text, (), 1))
     assert found.status is UNSURE
     assert found.doubts
+
+
+@pytest.mark.parametrize("looped", ["", "loop: {in: [1], iterator: x}, "])
+def test_blocks_that_call_each_other_in_a_circle_end_where_the_model_says(looped: str) -> None:
+    rules = "{policy: {rules: [{else: {then: {do: continue}}}]}}"
+    text = HEAD + (
+        f"workbook:\n  a: {{{looped}tool: {{name: t, kind: workbook, task: b}}}}\n"
+        "  b: {tool: {name: t, kind: workbook, task: a}}\n"
+        f"workflow:\n- {{step: s, tool: {{name: t, kind: workbook, task: a, spec: {rules}, set: {{ctx.x: 1}}}}}}\n"
+    )
+    case = Case(text, (), 1)
+    found = expected(case)
+    assert found.is_certain
+    assert (found.status, len(found.tasks)) == ("completed", 33)
+    assert list(differences(ran(case, NO_TROUBLE, 0), found)) == []
