@@ -336,6 +336,15 @@ def test_a_rerun_that_means_nothing_is_refused(cut: Cut, message: str) -> None:
     assert refused.message == message
 
 
+def test_iterations_that_failed_and_were_passed_over_are_told_of() -> None:
+    text = loop("parallel", "best_effort")
+    origin = Driver(text, Calls(lambda _, given: given.get("item") == 11)).run()
+    assert origin.state.status == "completed"
+    refused = rerun(origin.program, "x", origin.facts, Cut(), now=0.0)
+    assert isinstance(refused, Rejection)
+    assert refused.message.endswith("; name a step to run from, or run the failed iterations of each")
+
+
 def test_a_live_execution_is_not_rerun() -> None:
     origin = Driver(CHAIN, Calls())
     refused = rerun(origin.program, "x", origin.facts, Cut("first"), now=0.0)
@@ -347,7 +356,7 @@ def test_an_execution_that_never_started_is_requested_anew() -> None:
     origin = Driver(CHAIN, Calls())
     refused = rerun(origin.program, "x", origin.facts[:1], Cut(), now=0.0)
     assert isinstance(refused, Rejection)
-    assert refused.message == "execution x never started a step; request it anew"
+    assert refused.message == "execution x never started a step; run the playbook anew"
 
 
 DENIED = f"""{HEAD}

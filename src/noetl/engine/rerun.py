@@ -58,7 +58,7 @@ def rerun(
     state = fold(program, execution_id, _taken_over(facts, again, loops))
     tokens = _tokens(facts, state)
     if not tokens:
-        return Rejection("unexpected", f"execution {execution_id} has nothing to run again; name a step to run from")
+        return _nothing_left(execution_id, facts)
     difference = refusal_of(program, text, state, tokens) if text is not None else None
     if difference is not None:
         return difference
@@ -73,10 +73,18 @@ def rerun(
 
 def _refusal(execution_id: str, facts: Sequence[e.Fact]) -> Rejection | None:
     if not any(isinstance(fact, e.WorkflowStarted) for fact in facts):
-        return Rejection("unexpected", f"execution {execution_id} never started a step; request it anew")
+        return Rejection("unexpected", f"execution {execution_id} never started a step; run the playbook anew")
     if not any(isinstance(fact, e.WorkflowFinished) for fact in facts):
         return Rejection("unexpected", f"execution {execution_id} is still running; wait for its end, or cancel it")
     return None
+
+
+def _nothing_left(execution_id: str, facts: Sequence[e.Fact]) -> Rejection:
+    loops = ", ".join(sorted({step_of(run) for run in unfinished(facts)}))
+    failed = f", or run the failed iterations of {loops}" if loops else ""
+    return Rejection(
+        "unexpected", f"execution {execution_id} has nothing to run again; name a step to run from{failed}"
+    )
 
 
 def _asked(execution_id: str, facts: Sequence[e.Fact], scheduled: Iterable[str], cut: Cut) -> list[str] | Rejection:
