@@ -1,8 +1,14 @@
 """Ctrl-C once cancels, twice stops; SIGTERM and SIGHUP stop. What was stopped can be resumed, and no tool is left."""
 
+import fcntl
+import os
+import pty
 import re
 import signal
+import struct
 import subprocess
+import sys
+import termios
 from pathlib import Path
 from uuid import uuid4
 
@@ -10,6 +16,7 @@ import pytest
 
 from tests.acceptance.live import HEAD, Live, has_process_with, statuses, until
 from tests.acceptance.process import PROGRAM, TIMEOUT_S, environment, noetl
+from tests.acceptance.terminal import ON_TERMINAL
 
 INT, TERM, HUP = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 GATE = f"""{HEAD}
@@ -28,6 +35,16 @@ workflow:
     tool: {{ kind: python, code: "result = 'whole'" }}
 """
 """Its tool has a child of its own, known by the mark, that has to end with it."""
+
+TALKS = f"""{HEAD}
+workflow:
+  - step: each
+    loop: {{ in: "{{{{ range(5000) | list }}}}", iterator: i }}
+    spec: {{ policy: {{ failure: {{ mode: best_effort }} }} }}
+    tool: {{ kind: python, code: "raise ValueError('x' * 500)" }}
+"""
+PIPE_BYTES = 4096
+"""The least that a pipe holds."""
 
 
 @pytest.fixture
@@ -97,3 +114,35 @@ def test_a_signal_that_is_ignored_stays_so(project: Path) -> None:
         (project / "go").touch()
         told, _ = run.communicate(timeout=TIMEOUT_S)
     assert (run.returncode, told) == (0, b"whole\n")
+
+
+def test_a_terminal_that_is_closed_leaves_a_run_that_can_be_resumed(project: Path) -> None:
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", ON_TERMINAL, PROGRAM, "run", "gate.yaml"], cwd=project, env=environment(),
+        stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True,
+    ) as run:  # fmt: skip
+        os.close(theirs)
+        until(lambda: "waiting" in noetl("logs", "@latest", folder=project).stdout)
+        os.close(ours)
+        assert run.wait(TIMEOUT_S) == 129
+    assert set(statuses(project).values()) == {"running"}
+    assert resumed(project) == "whole\n"
+
+
+def test_a_run_whose_talk_nobody_reads_can_be_stopped(project: Path) -> None:
+    (project / "talks.yaml").write_text(TALKS, "utf-8")
+    ours, theirs = os.pipe()
+    fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
+    with subprocess.Popen([PROGRAM, "run", "talks.yaml"], cwd=project, env=environment(), stderr=theirs) as run:
+        os.close(theirs)
+        until(lambda: waiting_in(ours) > PIPE_BYTES // 2)
+        run.send_signal(TERM)
+        assert run.wait(TIMEOUT_S) == 143
+    os.close(ours)
+    assert set(statuses(project).values()) == {"running"}
+
+
+def waiting_in(pipe: int) -> int:
+    """Bytes that were written and not read."""
+    return int(struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0" * 4))[0])
