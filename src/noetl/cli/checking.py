@@ -11,8 +11,8 @@ from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.source.lines import Lines
 
-CALLS = b"playbook"
-"""Is in every file that calls another, in the letters that the grammar wants."""
+CODE, CALL = b"python", b"playbook"
+"""Kinds of tasks, in the letters that the grammar wants."""
 PROGRESS_FILES = 50  # about a second's work at most
 
 
@@ -53,15 +53,24 @@ def check_all(inputs: Iterable[Input], tally: Tally, console: Console, *, strict
 def check(given: Input, compiler: Compiler, *, strict: bool = False) -> Checked:
     compilation = compiler.compiled(given.data, given.name)
     found = compilation.diagnostics
-    if CALLS in given.data and compilation.playbook is not None:
-        found = tuple(sorted((*found, *_of_calls(compilation, given, compiler)), key=lambda each: each.span))
+    if compilation.playbook is not None:
+        found = tuple(sorted((*found, *_beyond(compilation, given, compiler)), key=lambda each: each.span))
     return Checked(given.name, compilation.source.lines, _hardened(found) if strict else found)
 
 
-def _of_calls(compilation: Compilation, given: Input, compiler: Compiler) -> Iterable[Diagnostic]:
-    from noetl.cli.calling import misfits_beside  # noqa: PLC0415 — few files call others, and all wait for imports
+def _beyond(compilation: Compilation, given: Input, compiler: Compiler) -> Iterator[Diagnostic]:
+    """What takes more than the file: a look at its Python code and at the playbooks that it calls.
 
-    return misfits_beside(compilation, given.path or STDIN, compiler)
+    Few files have any, and so only they wait for what has to be imported.
+    """
+    if CODE in given.data and compilation.document is not None:
+        from noetl.cli.code import unreadable_code  # noqa: PLC0415
+
+        yield from unreadable_code(compilation.document)
+    if CALL in given.data:
+        from noetl.cli.calling import misfits_beside  # noqa: PLC0415
+
+        yield from misfits_beside(compilation, given.path or STDIN, compiler)
 
 
 def _hardened(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from noetl.cli.code import named_python
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Step, Task
@@ -69,23 +70,6 @@ def _missing_program(node: MappingNode, path: str) -> Diagnostic | None:
 def _shebang(script: str) -> str:
     first = script.partition("\n")[0]
     return first[2:] if first.startswith("#!") else ""
-
-
-def named_python(document: Document, owner: Step | Block, task: Task) -> Scalar | None:
-    """The innermost place that names the interpreter of a python task."""
-    places = (
-        _below(document.node(task), "spec", "python"),
-        _below(document.node(owner), "loop", "spec", "python", "python"),
-        _below(document.node(owner), "spec", "python", "python"),
-        _below(document.root, "executor", "spec", "python", "python"),
-    )
-    return next((place for place in places if isinstance(place, Scalar) and place.text), None)
-
-
-def _below(node: Node | None, *keys: str) -> Node | None:
-    for key in keys:
-        node = node.get(key) if isinstance(node, MappingNode) else None
-    return node
 
 
 def _text(node: Node | None) -> str:

@@ -11,13 +11,14 @@ from pathlib import Path
 import msgspec
 
 from noetl.cli.calling import Call, calls_of, misfits, rivalry
+from noetl.cli.code import unreadable_code
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, Console, Stopped
 from noetl.cli.embedded import DATABASE_NAME, opened
 from noetl.cli.project import HOME_NAME, Project
 from noetl.cli.reports import text
 from noetl.cli.running.interpreters import missing_interpreters
-from noetl.cli.running.values import unbound, unread, unreadable_code
+from noetl.cli.running.values import unbound, unread
 from noetl.engine.layering import merge
 from noetl.errors import closest
 from noetl.playbook.compile import Compilation
@@ -93,7 +94,8 @@ class Needs:
         """What cannot be bound though all values are known. A run that begins with it is recorded as failed."""
         document = _document(compilation)
         workload = merge(document.playbook.workload, given)
-        found = (*unbound(document, workload), *unreadable_code(document, self._environment))
+        codes = () if self._environment.get("NOETL_PYTHON") else unreadable_code(document)
+        found = (*unbound(document, workload), *codes)
         return [Unmet(compilation, each, is_recorded=True) for each in sorted(found, key=lambda each: each.span)]
 
     async def _of_call(self, call: Call, child: Compilation | None) -> list[Unmet]:

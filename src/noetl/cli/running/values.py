@@ -1,15 +1,12 @@
-"""What can be bound before a run: templates that read the workload, whose values are all known, and Python code."""
+"""What can be bound before a run: templates that read the workload, whose values are all known."""
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
 from noetl.cli.calling import listed, meant, workload_reads
-from noetl.cli.running.interpreters import named_python
 from noetl.cli.workload import undeclared
 from noetl.errors import TemplateError
 from noetl.expressions.runtime import word_for
@@ -18,11 +15,9 @@ from noetl.expressions.template import NameUse, Segment
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, TemplateUse
 from noetl.playbook.model import Step
-from noetl.playbook.rules.needs import CODE_UNREADABLE, VALUE_NOT_GIVEN, VALUE_UNFIT
+from noetl.playbook.rules.needs import VALUE_NOT_GIVEN, VALUE_UNFIT
 from noetl.playbook.rules.rule import Part
-from noetl.playbook.rules.written import owners, title
-from noetl.playbook.source.nodes import Scalar
-from noetl.playbook.source.positions import locate
+from noetl.playbook.rules.written import title
 
 Values = Mapping[str, object]
 
@@ -112,30 +107,3 @@ def unread(document: Document, given: Values) -> Iterator[str]:
     for key, known in undeclared(given, document.playbook.workload, workload_reads(document)):
         there = f"  = it declares or reads: {listed(known)}" if known else "  = it reads no values"
         yield f'the workload of {document.playbook.metadata.path} has no "{key}"{meant(key, known)}\n{there}'
-
-
-def unreadable_code(document: Document, environment: Mapping[str, str]) -> Iterator[Diagnostic]:
-    """Code that our own Python cannot read, of tasks that it is to run."""
-    if environment.get("NOETL_PYTHON"):
-        return
-    for owner in owners(document):
-        for task in owner.tool:
-            code = document.node(task).get("code") if task.kind == "python" else None
-            if isinstance(code, Scalar) and named_python(document, owner, task) is None:
-                yield from _unreadable(document, code)
-
-
-def _unreadable(document: Document, code: Scalar) -> Iterator[Diagnostic]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            compile(code.text, "code", "exec", dont_inherit=True)
-    except SyntaxError as error:
-        lines = code.text.splitlines(keepends=True)
-        start = sum(map(len, lines[: (error.lineno or 1) - 1])) + max((error.offset or 1) - 1, 0)
-        version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
-        hint = f"it is {version} that runs it; `spec.python` names another one"
-        place = locate(document.source, code, min(start, len(code.text)), min(start + 1, len(code.text))).span
-        yield CODE_UNREADABLE.at(place, f"{version} cannot read this code: {error.msg}", hint)
-    except (ValueError, RecursionError, MemoryError):
-        return
