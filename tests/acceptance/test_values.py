@@ -3,6 +3,7 @@
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.acceptance.process import noetl
@@ -111,6 +112,14 @@ def test_a_value_for_a_key_that_is_not_there_is_told_and_taken(tmp_path: Path) -
     assert "= it declares or reads: n, region" in ran.stderr
     assert noetl("run", "flow.yaml", "--set", "regoin=us", "-q", folder=tmp_path).stderr == ""
     assert dry(tmp_path, "--set", "zz=1").stdout.startswith("shop/flow is sound, with 1 warning, see above")
+
+
+def test_a_dry_run_for_programs_lists_the_problems(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOP.replace("workload.other ~ all.data", "1"))
+    record = msgspec.json.decode(dry(tmp_path, "-o", "json", "--set", "n=x", "--set", "m=1").stdout)
+    problems = [(each["severity"], each.get("code"), each.get("line")) for each in record["problems"]]
+    assert problems == [("error", "NOE956", 7), ("warning", "NOE955", 13), ("warning", None, None)]
+    assert record["problems"][0]["file"] == "flow.yaml"
 
 
 def test_a_playbook_that_reads_no_values_says_so(tmp_path: Path) -> None:

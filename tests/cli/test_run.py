@@ -36,3 +36,11 @@ def test_a_file_that_is_like_no_other_is_answered_without_a_guess(tmp_path: Path
     (tmp_path / "day.yaml").write_text(SOUND, "utf-8")
     for wrong in (tmp_path / "night.yaml", tmp_path / "no" / "day.yaml"):
         assert noetl("run", str(wrong)).err.endswith("no such file or directory\n")
+
+
+def test_a_folder_is_answered_with_its_playbooks(tmp_path: Path) -> None:
+    assert noetl("run", str(tmp_path)).err == f"noetl: cannot read {tmp_path}: is a directory\n"
+    for name in "abcd":
+        (tmp_path / f"{name}.yaml").write_text(SOUND, "utf-8")
+    shown = ", ".join(str(tmp_path / f"{name}.yaml") for name in "abc")
+    assert noetl("run", str(tmp_path)).err.endswith(f"is a directory; name one playbook, such as {shown}, …\n")

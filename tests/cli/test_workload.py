@@ -80,6 +80,8 @@ def test_a_payload_comes_from_its_text_a_file_or_standard_input(tmp_path: Path) 
         ("3.5", "and is a number"),
         ('"a"', "and is text"),
         ("[]", "and is a list"),
+        ("@", "--payload @ needs the name of a file"),
+        (__file__, f"is not JSON, but the name of a file; write --payload @{__file__}"),
         ("@no/such/file", "--payload @no/such/file cannot be read: no such file or directory"),
     ],
 )

@@ -134,7 +134,14 @@ def read_one(word: str, console: Console) -> Input:
     try:
         return _input(word, _contents(word))
     except OSError as error:
-        raise Stopped(f"noetl: {unreadable(error)}") from None
+        inside = _playbooks_in(word) if isinstance(error, IsADirectoryError) else ""
+        raise Stopped(f"noetl: {unreadable(error)}{inside}") from None
+
+
+def _playbooks_in(folder: str) -> str:
+    names = list(islice(walk(folder, lambda _error: None), NAMES_SHOWN_MAX + 1))
+    more = ", …" if len(names) > NAMES_SHOWN_MAX else ""
+    return f"; name one playbook, such as {', '.join(names[:NAMES_SHOWN_MAX])}{more}" if names else ""
 
 
 def unreadable(error: OSError) -> str:

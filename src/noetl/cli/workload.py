@@ -39,8 +39,12 @@ def _payload(given: str, console: Console) -> dict[str, object]:
         )
     if given == "-":
         return _object(console.read_bytes(PAYLOAD_BYTES_MAX), "the payload in standard input")
+    if given == "@":
+        raise _Refused("--payload @ needs the name of a file behind the sign: --payload @workload.json")
     if given.startswith("@"):
         return _object(_read(given[1:]), f"the payload in {given[1:]}")
+    if not given.lstrip().startswith("{") and Path(given).is_file():
+        raise _Refused(f"the value of --payload is not JSON, but the name of a file; write --payload @{given}")
     return _object(given.encode(), "the value of --payload")
 
 

@@ -15,7 +15,7 @@ from noetl.cli.live.words import duration
 from noetl.cli.project import home_of, project_of
 from noetl.cli.reports.json import printed
 from noetl.cli.running.checked import compiled
-from noetl.cli.running.needs import Needs, refuse_unmet, tell_unread
+from noetl.cli.running.needs import Needs, Unmet, refuse_unmet, tell_unread
 from noetl.cli.workload import workload_of
 from noetl.engine.layering import merge
 from noetl.playbook.diagnostics import Severity
@@ -34,13 +34,15 @@ async def dry_run(wanted: run.Arguments, console: Console, folder: Path, environ
     unmet = [*await needs.unmet(compilation, given), *needs.of_values(compilation, given)]
     refuse_unmet(unmet, console)
     told = Counter(each.diagnostic.severity for each in unmet)
-    told[Severity.WARNING] += tell_unread(compilation, given, console)
+    unread = tell_unread(compilation, given, console)
+    told[Severity.WARNING] += len(unread)
     playbook = compilation.playbook
     assert playbook is not None
     workload = merge(playbook.workload, given)
     worst = [found for found in analyse(playbook) if isinstance(found, WorstCase)]
     if wanted.output == "json":
-        console.data(printed(_record(playbook, workload, worst)))
+        problems = [*map(_problem, unmet), *({"severity": Severity.WARNING, "message": text} for text in unread)]
+        console.data(printed(_record(playbook, workload, worst) | {"problems": problems}))
     else:
         console.data("\n".join(_lines(playbook, _judged(told), workload, worst)) + "\n")
     return INVALID if told[Severity.ERROR] else OK
@@ -54,6 +56,12 @@ def _record(playbook: Playbook, workload: Mapping[str, object], worst: list[Wors
         "steps": [_step(step, worst) for step in playbook.workflow],
         "keychain": _entries(playbook),
     }
+
+
+def _problem(unmet: Unmet) -> dict[str, object]:
+    found = unmet.diagnostic
+    place = {"file": unmet.compilation.source.name, "line": found.span.line, "column": found.span.column}
+    return {"code": found.code, "severity": found.severity, "message": found.message, **place}
 
 
 def _judged(told: Mapping[Severity, int]) -> str:

@@ -161,12 +161,12 @@ def refuse_unmet(unmet: Sequence[Unmet], console: Console, *, quiet: bool = Fals
         raise Stopped(f"noetl run: {things} missing{wrong}, see above; nothing was run", INVALID)
 
 
-def tell_unread(compilation: Compilation, given: Mapping[str, object], console: Console) -> int:
-    """Values that nobody asked for, such as those of a misspelt key; says how many there are."""
+def tell_unread(compilation: Compilation, given: Mapping[str, object], console: Console) -> list[str]:
+    """Values that nobody asked for, such as those of a misspelt key: what was told of each."""
     found = list(unread(_document(compilation), given))
-    for each in found:
-        console.say(f"{console.paint_talk()('warning', 'warning')}: {each}")
-    return len(found)
+    for message, hint in found:
+        console.say(f"{console.paint_talk()('warning', 'warning')}: {message}\n  = {hint}")
+    return [message for message, _ in found]
 
 
 def _document(compilation: Compilation) -> Document:

@@ -102,8 +102,8 @@ def _is_of_first(entry: Step, use: TemplateUse) -> bool:
     return first is not None and use.place.task == first.name and (first.policy is None or not first.policy.before)
 
 
-def unread(document: Document, given: Values) -> Iterator[str]:
-    """Values that were given and that the playbook neither declares nor reads."""
+def unread(document: Document, given: Values) -> Iterator[tuple[str, str]]:
+    """Values that were given and that the playbook neither declares nor reads: what is wrong, and what there is."""
     for key, known in undeclared(given, document.playbook.workload, workload_reads(document)):
-        there = f"  = it declares or reads: {listed(known)}" if known else "  = it reads no values"
-        yield f'the workload of {document.playbook.metadata.path} has no "{key}"{meant(key, known)}\n{there}'
+        message = f'the workload of {document.playbook.metadata.path} has no "{key}"{meant(key, known)}'
+        yield message, f"it declares or reads: {listed(known)}" if known else "it reads no values"
