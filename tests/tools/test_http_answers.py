@@ -108,6 +108,14 @@ async def test_nothing_is_read_of_an_answer_to_head() -> None:
     assert (output.status, output.data) == (Status.OK, None)
 
 
+async def test_an_answer_that_is_nested_too_deeply_is_an_error() -> None:
+    body = b"[" * 100_000 + b"]" * 100_000
+    async with client() as http, site({"/": answer(body, "application/json")}) as server:
+        kind, retryable, message = said(await http.get(server.url))
+    assert (kind, retryable) == ("response", False)
+    assert "nested deeper than 100 levels" in message
+
+
 @pytest.mark.parametrize("response", ["auto", "json"])
 async def test_an_answer_that_should_be_json_and_is_not_is_an_error(response: str) -> None:
     async with client() as http, site({"/": answer(b"<html>", "application/json")}) as server:

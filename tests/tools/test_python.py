@@ -132,6 +132,14 @@ async def test_a_traceback_points_into_the_playbook() -> None:
     ]
 
 
+async def test_a_traceback_is_printed_after_what_the_code_printed() -> None:
+    output, heard = await run_aloud("print('before')\nraise KeyError('k')", file="etl.yaml", text_line=12)
+    block = output.blocks["py"]
+    assert isinstance(block, dict)
+    assert heard.texts == {"stdout": "before\n", "stderr": block["traceback"]}
+    assert "KeyError: 'k'" in heard.texts["stderr"]
+
+
 async def test_a_mistake_in_the_syntax_has_its_line() -> None:
     output = await run("x = 1\ny = = 2\n", file="etl.yaml", text_line=30)
     assert error_of(output).message == "etl.yaml:31: SyntaxError: invalid syntax"
@@ -157,6 +165,13 @@ async def test_whatever_the_code_raises_is_told(code: str, message: str) -> None
     assert error.kind == "exception"
     assert message in error.message
     assert len(error.message) < 5_000
+
+
+async def test_a_result_that_only_the_child_could_hold_is_an_error_of_the_task() -> None:
+    code = "import json\nresult = 1\nfor _ in range({}): result = [result]"
+    errors = [error_of(await run(code.format(levels))) for levels in (992, 100_000)]
+    assert ["deep" in error.message for error in errors] == [True, True]
+    assert not any(error.retryable for error in errors)
 
 
 async def test_no_half_of_a_secret_is_left_where_an_exception_is_cut() -> None:

@@ -172,6 +172,11 @@ async def test_what_was_printed_instead_of_json_is_said(script: str, found: str)
     assert f"standard output must be JSON for `parse: json`, and {found}" in error.message
 
 
+async def test_json_that_is_nested_too_deeply_is_said() -> None:
+    error = error_of(await run({"script": "head -c 100000 /dev/zero | tr '\\0' '['", "parse": "json"}))
+    assert (error.kind, error.message) == ("response", "standard output is JSON that is nested deeper than 100 levels")
+
+
 @pytest.mark.parametrize(
     ("fields", "received", "message"),
     [

@@ -1,15 +1,17 @@
 """One pipeline from its cursor to its end: the engine says what comes next, tools do it, facts are told."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from noetl.data_plane.console import Printed, TaskConsole
 from noetl.data_plane.equipment import Equipment
-from noetl.data_plane.holding import Holding, Pipe
+from noetl.data_plane.holding import Holding, LeaseOver, Pipe
 from noetl.data_plane.keychain import Keychain, Secrets
 from noetl.data_plane.limits import Limits
+from noetl.data_plane.plain import plain
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
 from noetl.engine.commands import Reported
@@ -28,13 +30,14 @@ from noetl.engine.pipeline import (
     wait,
 )
 from noetl.engine.program import KIND_TEXTS, ReadyPipeline
-from noetl.engine.reference import decode_value, encode_value
 from noetl.engine.secrets import masked, texts_of
 from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store, ttl_of
 from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive
 from noetl.ports import Chance, Clock, Tool, ToolCall, Unavailable
 from noetl.processes import timeout_of
+
+log = logging.getLogger(__name__)
 
 HARMLESS = frozenset({"noop", "resolve"})
 """Kinds without an effect outside: running one again changes nothing."""
@@ -89,10 +92,16 @@ class Runner:
         await self._acknowledged(holding, pipe)
         if not work.is_recorded:
             self._tell(holding, index, work.started)
-        ran = await self._ran(holding, work)
-        if isinstance(ran.output, e.TaskWaiting):
-            return self._park(holding, index, ran.output)
-        await self._settle(holding, index, work, ran, ran.output)
+        try:
+            ran = await self._ran(holding, work)
+            if isinstance(ran.output, e.TaskWaiting):
+                return self._park(holding, index, ran.output)
+            await self._settle(holding, index, work, ran, ran.output)
+        except (LeaseOver, Unavailable):
+            raise
+        except Exception as bug:  # a bug of ours, told at once: given back, the work would only break the next worker
+            log.exception("task run %s broke", work.started.task_run_id)
+            await self._settle(holding, index, work, _Ran(NOTHING, {}, frozenset()), _broken(bug))
         return False
 
     async def _ran(self, holding: Holding, work: Run) -> "_Ran":
@@ -154,7 +163,7 @@ class Runner:
         """Runs a tool; if it takes long, people see meanwhile that it started."""
         telling = asyncio.get_running_loop().call_later(self._limits.tell_after_s, self._wake)
         try:
-            return _plain(await _in_time(tool, call, console))
+            return plain(await _in_time(tool, call, console))
         except Exception as bug:  # noqa: BLE001 — whatever a tool raises is an error of its task alone
             return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
         finally:
@@ -169,8 +178,9 @@ class Runner:
         settled = settle(holding.program, pipe.cursor, pipe.given, stored.output, own=ran.own, now=now, draw=draw)
         done = masked(settled, ran.secrets)
         assert isinstance(done, e.TaskDone)
+        told = recorded(done, stored)
         _move(holding, pipe, done)
-        holding.tell(index, recorded(done, stored))
+        holding.tell(index, told)
         self._wake()
 
     async def _keep(self, blobs: Sequence[Blob]) -> None:
@@ -220,6 +230,12 @@ class _Ran(msgspec.Struct, frozen=True):
     secrets: frozenset[str]
 
 
+def _broken(bug: Exception) -> Output:
+    """Without the words of the bug, in which a secret may be."""
+    message = f"a bug in NoETL ended this task run ({type(bug).__name__}); the log of the worker tells where"
+    return failed("crash", message)
+
+
 async def _in_time(tool: Tool, call: ToolCall, console: TaskConsole) -> Output:
     limit_s = timeout_of(call.spec) if call.kind not in SELF_TIMED else None
     limit = asyncio.timeout(limit_s)
@@ -248,16 +264,6 @@ def _text_line(holding: Holding, work: Run) -> int:
     spans, task = holding.program.places.spans, work.task
     found = (spans.get(f"{task.path}/{name}") for name in KIND_TEXTS.get(task.task.kind, ()))
     return next((span.line for span in found if span is not None), 0)
-
-
-def _plain(output: Output) -> Output:
-    """The output as JSON gives it back, so that what is in hand is what is recorded."""
-    try:
-        data, blocks = decode_value(encode_value(output.data)), decode_value(encode_value(output.blocks))
-    except (TypeError, ValueError) as error:
-        return failed("input", f"the tool answered with something that is not JSON: {error}")
-    assert isinstance(blocks, dict)
-    return msgspec.structs.replace(output, data=data, blocks=blocks)
 
 
 def _timed(output: Output, holding: Holding, started_at: float, ended_at: float) -> Output:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-NOT_JSON = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+from noetl.engine.depth import TOO_DEEP
+
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError)
 """What `json_of` raises."""
 
 
@@ -32,7 +34,10 @@ def json_of(data: bytes, content_type: str) -> object:
     """JSON is UTF-8, but for those who say otherwise. Nothing at all is None."""
     is_plain = "charset" not in content_type.lower() and not data.startswith(BOM_UTF8)
     body = data if is_plain else text_of(data, content_type)
-    return msgspec.json.decode(body) if body.strip() else None
+    try:
+        return msgspec.json.decode(body) if body.strip() else None
+    except RecursionError:
+        raise msgspec.DecodeError(TOO_DEEP) from None
 
 
 def _charset(content_type: str) -> str:

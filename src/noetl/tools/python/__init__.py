@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from noetl.engine.depth import TOO_DEEP
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.secrets import MASK, Redactor, hideable, masked
 from noetl.ports import Console, ToolCall
@@ -98,6 +99,8 @@ class Python:
         spare = child if answer.is_spent else self._pool.give(child)
         if spare is not None:
             await (spare.stop() if spare.is_stopped else spare.end())
+        if answer.error is not None and answer.error.traceback:
+            console.write(answer.error.traceback, stream="stderr")
         return _output(answer, code.file, call.secrets)
 
     async def close(self) -> None:
@@ -191,6 +194,8 @@ def _request(call: ToolCall, code: Code) -> bytes:
 def _decoded(data: bytes) -> Answer:
     try:
         return _answers.decode(data)
+    except RecursionError:
+        return Answer(error=Trouble("response", f"the result is {TOO_DEEP}"))
     except msgspec.DecodeError as error:
         message = f"the child process answered with something else than an answer: {error}"
         return Answer(error=Trouble("crash", message), is_spent=True)

@@ -16,6 +16,7 @@ from typing import IO
 
 import msgspec
 
+from noetl.engine.depth import TOO_DEEP
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.secrets import masked
 from noetl.ports import Console, ToolCall
@@ -304,7 +305,9 @@ def _output(code: int, printed: Printed, *, parses: bool) -> Output:
 def _parsed(printed: Printed) -> Output:
     try:
         data: object = msgspec.json.decode(printed.stdout)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except RecursionError:
+        return _failed(printed, Error("response", f"standard output is JSON that is {TOO_DEEP}"), 0)
+    except msgspec.DecodeError as error:
         found = f"not JSON: {error}; it begins with {printed.beginning()!r}" if printed.stdout.strip() else "empty"
         return _failed(printed, Error("input", f"standard output must be JSON for `parse: json`, and is {found}"), 0)
     return Output(data=data, blocks=_blocks(printed, 0))

@@ -1,0 +1,64 @@
+"""What tools answer at the edge of a worker: how deep it may be, and that trouble with it is told at once."""
+
+from noetl.engine.output import Error, Output
+from noetl.ports import Console, ToolCall
+from tests.data_plane.test_run_step import SECRET, done, pipeline, python
+from tests.runtime import Rig, played
+
+
+def nested(value: object, levels: int) -> object:
+    for level in range(levels):
+        value = [value] if level % 2 else {"a": value}
+    return value
+
+
+@played
+async def test_an_output_as_deep_as_may_be_goes_all_the_way_with_secrets_and_loops(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+    rig.vault.secrets["key"] = SECRET
+
+    async def deep(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        return Output(data=nested(SECRET, 100))
+
+    rig.bench.does["a"] = deep
+    task = python("a", input='{ key: "{{ keychain.key }}" }', set='{ ctx.all: "{{ output.data }}" }')
+    loop = "    loop: { in: [1, 2], iterator: x }\n"
+    text = pipeline(task, more="keychain: [{ name: key, kind: env, var: KEY }]\n").replace(
+        "    tool:", f"{loop}    tool:"
+    )
+    name = await rig.begin(plane, text)
+    assert await rig.end(name) == "completed"
+    assert [fact.output.data for fact in await done(rig, name)] == [nested("***", 100)] * 2
+
+
+@played
+async def test_an_output_that_is_nested_too_deeply_is_an_error_of_the_task(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane)
+
+    async def deep(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
+        return Output(data=nested(1, (101, 900, 100_000)[rig.bench.count("a") - 1]))
+
+    rig.bench.does["a"] = deep
+    rules = "{ policy: { rules: [ { else: { then: { do: continue } } } ] } }"
+    loop = "    loop: { in: [1, 2, 3], iterator: x }\n"
+    name = await rig.begin(plane, pipeline(python("a", spec=rules)).replace("    tool:", f"{loop}    tool:"))
+    assert await rig.end(name) == "completed"
+    errors = [fact.output.error for fact in await done(rig, name)]
+    assert errors == [Error("response", "the tool answered with data that is nested deeper than 100 levels")] * 3
+
+
+@played
+async def test_a_bug_of_ours_ends_its_task_run_at_once_and_tells_no_secret(rig: Rig) -> None:
+    plane = rig.serve()
+    worker = rig.work(plane)
+    rig.vault.secrets["key"] = nested(SECRET, 5_000)  # deeper than we can look for texts to hide
+    task = python("a", input='{ key: "{{ keychain.key }}" }')
+    text = pipeline(task, python("b"), more="keychain: [{ name: key, kind: env, var: KEY }]\n")
+    name = await rig.begin(plane, text)
+    assert await rig.end(name) == "failed"
+    (end,) = await done(rig, name)
+    message = "a bug in NoETL ended this task run (RecursionError); the log of the worker tells where"
+    assert (end.output.error, rig.bench.runs) == (Error("crash", message), [])
+    assert not worker.holdings
