@@ -9,9 +9,17 @@ from noetl.cli.running.leaving import Leaving
 from noetl.ports import Unavailable
 
 
+SAID_AT: list[float] = []
+
+
+HUMAN_S = 0.4
+"""A person who means to press a key twice has done so by then."""
+
+
 class Voice:
     def say(self, text: str) -> None:
         print(text, flush=True)
+        SAID_AT.append(time.monotonic())
 
     leave = say
 
@@ -41,7 +49,11 @@ async def hand_back_never() -> None:
     await asyncio.Event().wait()
 
 
-CANCELS = {"recorded": recorded, "unanswered": unanswered, "refused": refused_at_first}
+async def timed() -> None:
+    print("soon" if time.monotonic() - SAID_AT[0] < HUMAN_S else "later", flush=True)
+
+
+CANCELS = {"timed": timed, "recorded": recorded, "unanswered": unanswered, "refused": refused_at_first}
 
 
 async def main(cancel: str) -> None:

@@ -53,6 +53,12 @@ def test_a_late_second_ctrl_c_is_told_what_became_of_the_cancel(cancel: str, sig
         assert process.wait(TIMEOUT_S) == 130
 
 
+def test_there_is_time_for_a_second_ctrl_c_before_the_cancel() -> None:
+    with waiting("timed") as process:
+        process.send_signal(signal.SIGINT)
+        assert [line(process), line(process)] == [CANCELLING, "later"]
+
+
 def test_a_cancel_without_an_answer_is_given_up() -> None:
     with waiting("unanswered") as process:
         process.send_signal(signal.SIGINT)
