@@ -40,6 +40,18 @@ def test_a_key_that_nobody_gives_is_a_warning_at_its_place_with_all_keys_that_th
     assert given.stderr == ""
 
 
+def test_what_many_templates_lack_is_told_once_where_it_is_gravest(tmp_path: Path) -> None:
+    body = LOOP.replace("workload.other ~ all.data", "workload.reigon ~ all.data")
+    write(tmp_path, "flow", body)
+    ran = dry(tmp_path)
+    assert ran.stderr.count("[NOE955]") == 1
+    assert "1 other template has the same problem" in ran.stderr
+    write(tmp_path, "flow", body.replace("range(workload.n)", "range(workload.reigon)"))
+    ran = dry(tmp_path)
+    assert 'flow.yaml:7:36: error: `workload` has no "reigon"' in ran.stderr
+    assert "2 other templates have the same problem" in ran.stderr
+
+
 def test_a_run_tells_of_values_that_only_later_steps_lack(tmp_path: Path) -> None:
     write(tmp_path, "flow", LOOP)
     ran = noetl("run", "flow.yaml", folder=tmp_path)

@@ -21,6 +21,7 @@ from noetl.playbook.rules.written import owners
 from noetl.playbook.source.nodes import Mapping as MappingNode
 from noetl.playbook.source.nodes import Node
 
+WORKLOAD = "workload"
 SHOWN_MAX = 10
 CALLS_MAX = 100
 """Calls of a playbook that are looked after."""
@@ -109,7 +110,7 @@ def workload_reads(document: Document) -> set[tuple[str, ...]]:
         tuple(segment.name for segment in name.segments)
         for use in document.notes.templates
         for name in use.template.names
-        if name.root == "workload"
+        if name.root == WORKLOAD
     }
 
 

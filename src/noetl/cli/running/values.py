@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from noetl.cli.calling import listed, meant, workload_reads
+from noetl.cli.calling import WORKLOAD, listed, meant, workload_reads
 from noetl.cli.workload import undeclared
 from noetl.errors import TemplateError
 from noetl.expressions.runtime import word_for
@@ -21,18 +21,31 @@ from noetl.playbook.rules.written import title
 
 Values = Mapping[str, object]
 
-WORKLOAD = "workload"
 OF_STEP = (Site.STEP_INPUT, Site.LOOP_IN, Site.MAX_IN_FLIGHT)
 """What is evaluated when a step starts."""
 
 
 def unbound(document: Document, workload: Values) -> Iterator[Diagnostic]:
-    """Templates that cannot be evaluated with this workload: errors where the run begins with them, else warnings."""
+    """Templates that cannot be evaluated with this workload: errors where the run begins with them, else warnings.
+
+    What many templates lack is told once, where it is gravest.
+    """
+    found: dict[str, list[Diagnostic]] = {}
     for use in document.notes.templates:
-        found = None if use.site.is_guard or use.template.problems else _unbound(document, use, workload)
-        if found is not None:
+        one = None if use.site.is_guard or use.template.problems else _unbound(document, use, workload)
+        if one is not None:
             severity = Severity.ERROR if _is_first(document, use) else Severity.WARNING
-            yield msgspec.structs.replace(found, severity=severity)
+            found.setdefault(one.message, []).append(msgspec.structs.replace(one, severity=severity))
+    yield from map(_once, found.values())
+
+
+def _once(found: list[Diagnostic]) -> Diagnostic:
+    first = next((each for each in found if each.severity is Severity.ERROR), found[0])
+    if len(found) == 1:
+        return first
+    count = len(found) - 1
+    others = "1 other template has" if count == 1 else f"{count} other templates have"
+    return msgspec.structs.replace(first, hint="\n".join(filter(None, (first.hint, f"{others} the same problem"))))
 
 
 def _unbound(document: Document, use: TemplateUse, workload: Values) -> Diagnostic | None:
