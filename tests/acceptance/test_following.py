@@ -164,7 +164,8 @@ def test_an_execution_is_named_by_the_beginning_of_its_id_where_that_is_unique(p
 
 def test_the_name_that_a_run_shows_is_enough_to_name_it(project: Path) -> None:
     (project / "go").touch()
-    told = [noetl("run", "gate.yaml", folder=project).stderr.splitlines()[0].split()[-1] for _ in range(3)]
+    said = [noetl("run", "gate.yaml", folder=project).stderr.splitlines() for _ in range(3)]
+    told = [line.split()[-1] for lines in said for line in lines if line.startswith("▶")]
     assert len(set(told)) == 3
     assert [noetl("result", name, folder=project).returncode for name in told] == [0, 0, 0]
 

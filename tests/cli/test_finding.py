@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import pytest
 
 from noetl.cli.console import Stopped
-from noetl.cli.finding import SHOWN_MAX, find_execution, interrupted
+from noetl.cli.finding import SHOWN_MAX, find_execution, interrupted, is_interrupted
 from noetl.cli.presence import worker_name
+from noetl.engine.events import Parent
 from noetl.engine.output import Output
-from noetl.ports import Ask, Console, Summary, ToolCall
+from noetl.ports import Append, Ask, Console, Summary, ToolCall
 from tests.runtime import Rig, WatchedStore, chain, head, played
 
 CALLER = f"""{head("caller")}
@@ -57,6 +58,30 @@ async def test_a_beginning_of_several_lists_some_of_them(rig: Rig) -> None:
         await find_execution(rig.store, "d")
     assert (await find_execution(rig.store, "b")).execution_id == "b1"
     assert (await find_execution(rig.store, "@latest")).execution_id == "c8"
+
+
+@played
+async def test_one_that_another_started_is_named_by_the_beginning_of_the_other(rig: Rig) -> None:
+    plane = rig.serve()
+    await rig.register(CALLED)
+    rig.work(plane)
+    root = await rig.begin(plane, CALLER, name="01a1e241-82a7-7a87")
+    await rig.end(root)
+    for given in ("01a1e241-82a7.ask#1.ask/1", "@latest.ask#1.ask/1", f"{root}.ask#1.ask/1"):
+        assert (await find_execution(rig.store, given)).execution_id == f"{root}.ask#1.ask/1"
+    with pytest.raises(
+        Stopped, match=r'no execution "01a1e241-82a7-7a87\.other"\n  = see: noetl executions --of 01a1$'
+    ):
+        await find_execution(rig.store, "01a1.other")
+
+
+@played
+async def test_one_whose_parent_is_not_there_is_judged_by_itself(rig: Rig) -> None:
+    parent = Parent("gone", "a#1", (), "t", 1)
+    lost = Summary("gone.a#1.t/1", "p", "d", "running", 1.0, 1.0, 1, parent)
+    await rig.store.commit([Append(lost.execution_id, 0, [b"{}"], summary=lost)])
+    assert await is_interrupted(rig.store, lost)
+    assert not await is_interrupted(rig.store, lost, {lost.execution_id})
 
 
 @played

@@ -17,17 +17,21 @@ COMMAND = Command(
             "status",
             "only those with this status",
             takes=Takes.CHOICE,
-            choices=("running", "completed", "failed", "cancelled"),
+            choices=("running", "interrupted", "completed", "failed", "cancelled"),
         ),
+        Option("children", "also those that others started, below them"),
+        Option("of", "only those below this execution", takes=Takes.TEXT, value="ID"),
         output_option("text", "json"),
     ),
-    ("noetl executions", "noetl executions --status failed -o json"),
+    ("noetl executions", "noetl executions --status failed -o json", "noetl executions --of @latest"),
 )
 
 
 class Arguments(Shared, frozen=True, kw_only=True):
     limit: str = "20"
     status: str = ""
+    children: bool = False
+    of: str = ""
     output: str = "text"
 
 

@@ -26,6 +26,8 @@ async def find_execution(store: Store, given: str) -> Summary:
         if not latest:
             raise Stopped("noetl: there is no execution in this project yet\n  = start one: noetl run playbook.yaml")
         return latest[0]
+    if "." in given:
+        return await _below(store, given)
     near = await store.recent(f"{given}{AFTER_ALL}", SHOWN_MAX + 1)
     found = [each.execution_id for each in near if each.execution_id.startswith(given)]
     if len(found) == 1:
@@ -36,6 +38,16 @@ async def find_execution(store: Store, given: str) -> Summary:
     count = str(len(found)) if len(found) <= SHOWN_MAX else f"more than {SHOWN_MAX}"
     names = ", ".join(found[:SHOWN_MAX])
     raise Stopped(f'noetl: {count} executions begin with "{given}": {names}\n  = write more of the id')
+
+
+async def _below(store: Store, given: str) -> Summary:
+    """One that another started: its name follows that of the other, which may be shortened."""
+    root, _, rest = given.partition(".")
+    name = f"{(await find_execution(store, root)).execution_id}.{rest}"
+    found = await store.summary(name)
+    if found is None:
+        raise Stopped(f'noetl: there is no execution "{name}"\n  = see: noetl executions --of {root}')
+    return found
 
 
 def is_like_latest(given: str) -> bool:
@@ -50,11 +62,30 @@ async def interrupted(store: Store, path: str, held: Container[str] = ()) -> Sum
     """
     live = [each async for each in _live(store)]
     for each in reversed(live):
-        if each.path == path and each.parent is None and each.execution_id not in held:
-            family = [other.execution_id for other in live if is_within(other.execution_id, each.execution_id)]
-            if not [name for name in family if await _has_holder(store, name)]:
-                return each
+        if each.path == path and each.parent is None and await is_interrupted(store, each, held):
+            return each
     return None
+
+
+async def is_interrupted(store: Store, summary: Summary, held: Container[str] = ()) -> bool:
+    """Whether an execution has not ended and no living process works on it, nor on the one that began it all."""
+    if summary.has_ended:
+        return False
+    root = await _root(store, summary)
+    if root.execution_id in held:
+        return False
+    return not [
+        each async for each in live_within(store, root.execution_id) if await _has_holder(store, each.execution_id)
+    ]
+
+
+async def _root(store: Store, summary: Summary) -> Summary:
+    while summary.parent is not None:
+        above = await store.summary(summary.parent.execution_id)
+        if above is None:
+            break
+        summary = above
+    return summary
 
 
 async def _has_holder(store: Store, execution_id: str) -> bool:

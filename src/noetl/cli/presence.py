@@ -36,7 +36,8 @@ def worked_on(home: Path) -> frozenset[str]:
         if execution_id and not is_gone(worker):
             found.add(execution_id)
         elif execution_id:
-            file.unlink(missing_ok=True)
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
     return frozenset(found)
 
 

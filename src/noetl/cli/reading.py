@@ -48,10 +48,11 @@ async def raw_events(log: EventLog, execution_id: str, after: int = 0) -> AsyncI
         after += len(found)
 
 
+def time_of(event: bytes) -> float:
+    """When an event was recorded."""
+    return _stamped.decode(event).timestamp.timestamp()
+
+
 async def times_of(log: EventLog, execution_id: str, numbers: Iterable[int]) -> Mapping[int, float]:
     """When these events were recorded."""
-    return {
-        number: _stamped.decode(data).timestamp.timestamp()
-        for number in numbers
-        for data in await log.read(execution_id, number - 1, 1)
-    }
+    return {number: time_of(data) for number in numbers for data in await log.read(execution_id, number - 1, 1)}

@@ -1,16 +1,19 @@
 """Where an execution stands is told from its snapshot and what came after it."""
 
+import asyncio
 from collections.abc import Sequence
 
-from noetl.cli.inspecting.standing import record, standing_of
+from noetl.cli.inspecting.standing import Told, lines, record, standing_of, told_of
 from noetl.cli.live.progress import Progress
+from noetl.cli.live.terminal import SPINNER
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.loading import Loader
 from noetl.engine.codec import decode
 from noetl.engine.envelope import Event
 from noetl.engine.evolve import fold
 from noetl.engine.explain.waits import explain_waits
-from noetl.ports import Summary
+from noetl.engine.output import Error, Output, Status, failed
+from noetl.ports import Console, Summary, ToolCall
 from noetl.supply.programs import Programs, made_ready
 from noetl.supply.shelf import Shelf
 from tests.runtime import Rig, WatchedStore, chain, head, played, registered
@@ -51,6 +54,18 @@ async def summary_of(rig: Rig, name: str) -> Summary:
     return found
 
 
+async def told(rig: Rig, name: str) -> Told:
+    return await told_of(rig.store, await standing_of(rig.store, loader(rig), await summary_of(rig, name)))
+
+
+async def shown(rig: Rig, name: str) -> list[str]:
+    return list(lines(await told(rig, name), rig.clock.now(), unpainted))
+
+
+def unpainted(text: str, _role: str) -> str:
+    return text
+
+
 async def by_the_whole_log(rig: Rig, name: str, text: str) -> dict[str, object]:
     """The same record, from a fold of all events."""
     summary = await summary_of(rig, name)
@@ -79,8 +94,11 @@ async def by_the_whole_log(rig: Rig, name: str, text: str) -> dict[str, object]:
         "execution_id": name,
         "playbook": summary.path,
         "status": progress.status,
+        "interrupted": False,
         "error": progress.error,
         "steps": steps,
+        "failures": [],
+        "children": [],
         "ctx": state.ctx,
         "waiting_for": [wait.text for wait in waits],
         "incidents": [],
@@ -101,13 +119,13 @@ async def test_the_status_of_a_long_loop_reads_a_bounded_part_of_its_log_and_tel
         await rig.until(lambda: store._summaries[name].head > head_min)  # noqa: B023 — waited for at once
         store.events_read = store.bytes_read = 0
         summary = await summary_of(rig, name)
-        found = record(await standing_of(store, loader(rig), summary))
+        found = record(await told_of(store, await standing_of(store, loader(rig), summary), {name}))
         assert found["status"] == "running"
         assert store.events_read <= limits.snapshot_every + limits.letters_max
         assert store.bytes_read < 1_000_000
         assert found == await by_the_whole_log(rig, name, LOOP)
     await rig.end(name)
-    found = record(await standing_of(store, loader(rig), await summary_of(rig, name)))
+    found = record(await told(rig, name))
     assert found == await by_the_whole_log(rig, name, LOOP)
     assert found["steps"] == [
         {"name": "each", "status": "done", "runs": 1, "iterations": {"done": 5_000, "failed": 0, "total": 5_000}},
@@ -143,3 +161,172 @@ async def test_times_are_read_only_where_they_are_shown(rig: Rig) -> None:
         assert line.started_at is not None
         assert line.ended_at is not None
         assert line.ended_at >= line.started_at
+
+
+MANY_FAIL = f"""{head("many")}
+workflow:
+  - step: each
+    loop: {{ in: "{{{{ range(3000) | list }}}}", iterator: i, spec: {{ mode: parallel, max_in_flight: 50 }} }}
+    spec: {{ policy: {{ failure: {{ mode: best_effort }} }} }}
+    tool: {{ name: one, kind: python, code: x, input: {{ i: "{{{{ iter.i }}}}" }} }}
+    next: {{ arcs: [ {{ step: last }} ] }}
+  - step: last
+    tool: {{ name: last, kind: python, code: x }}
+"""
+TRACE = "Traceback:\n  line 7\nKeyError: 'k'"
+
+
+async def fails_at_odd(call: ToolCall, _console: Console) -> Output:
+    return failed("exception", f"odd: {call.input['i']}") if int(str(call.input["i"])) % 2 else Output()
+
+
+async def fails_with_a_trace(_call: ToolCall, _console: Console) -> Output:
+    return Output(
+        status=Status.ERROR, error=Error("exception", "p.yaml:7: KeyError: 'k'"), blocks={"py": {"traceback": TRACE}}
+    )
+
+
+@played
+async def test_of_many_iterations_that_failed_the_first_are_told_with_why_and_the_rest_counted(rig: Rig) -> None:
+    store = rig.store = CountedStore(rig.clock)
+    limits = Limits(snapshot_every=1_000)
+    plane = rig.serve(limits)
+    rig.bench.does["one"] = fails_at_odd
+    rig.bench.does["last"] = fails_with_a_trace
+    rig.work(plane)
+    name = await rig.begin(plane, MANY_FAIL)
+    await rig.end(name)
+    store.events_read = 0
+    found = record(await told(rig, name))
+    assert store.events_read <= limits.snapshot_every + limits.letters_max + 20
+    failures = found["failures"]
+    assert isinstance(failures, list)
+    assert len(failures) == 11
+    for each in failures[:10]:
+        assert each["kind"] == "exception"
+        assert each["iteration"][0] % 2 == 1
+        assert (each["item"], each["message"]) == (str(each["iteration"][0]), f"odd: {each['iteration'][0]}")
+    assert failures[:10] == sorted(failures[:10], key=lambda each: each["iteration"])
+    assert failures[10] == {
+        "step": "last", "iteration": None, "item": None, "kind": "exception", "message": "p.yaml:7: KeyError: 'k'",
+        "traceback": TRACE,
+    }  # fmt: skip
+    text = await shown(rig, name)
+    assert "  each: 1500 of 3000 iterations failed" in text
+    assert f"    {_label(failures[0])}" in text
+    assert f"    … 1490 more; see: noetl events {name} | grep iteration.failed" in text
+    assert text[-4:] == ["  traceback of last:", "    Traceback:", "      line 7", "    KeyError: 'k'"]
+
+
+def _label(failure: dict[str, object]) -> str:
+    return f"[{failure['item']}] {failure['item']}: exception: odd: {failure['item']}"
+
+
+INSIDE = f"""{head("inside")}
+workflow:
+  - step: each
+    loop:
+      in: [ [1, 2], [3] ]
+      iterator: row
+      loop: {{ in: "{{{{ iter.row }}}}", iterator: i }}
+    tool: {{ name: one, kind: python, code: x, input: {{ i: "{{{{ iter.i }}}}" }} }}
+"""
+
+
+@played
+async def test_an_iteration_that_failed_for_what_is_inside_it_is_told_once(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.bench.does["one"] = fails_at_odd
+    rig.work(plane)
+    name = await rig.begin(plane, INSIDE)
+    await rig.end(name)
+    text = await shown(rig, name)
+    assert [line for line in text if line.startswith("    [")] == ["    [0,0]: exception: odd: 1"]
+    assert "  each: 1 of 2 iterations failed" in text
+
+
+@played
+async def test_failures_are_told_while_the_loop_runs(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.bench.does["one"] = waits_at_even
+    rig.work(plane)
+    name = await rig.begin(plane, MANY_FAIL)
+    await rig.until(lambda: rig.store._summaries[name].head > 30)
+    await rig.free()
+    text = await shown(rig, name)
+    assert "  running" in text
+    assert any(line.endswith(" of 3000 iterations failed") for line in text)
+
+
+async def waits_at_even(call: ToolCall, console: Console) -> Output:
+    if int(str(call.input["i"])) % 2 == 0:
+        await asyncio.Event().wait()
+    return await fails_at_odd(call, console)
+
+
+CALLER = f"""{head("caller")}
+workflow:
+  - step: ask
+    loop: {{ in: "{{{{ range(12) | list }}}}", iterator: i, spec: {{ mode: parallel, max_in_flight: 12 }} }}
+    spec: {{ policy: {{ failure: {{ mode: best_effort }} }} }}
+    tool: {{ name: ask, kind: playbook, path: called, input: {{ i: "{{{{ iter.i }}}}" }} }}
+"""
+CALLED = f"""{head("called")}
+workload: {{ i: 0 }}
+workflow:
+  - step: only
+    tool: {{ name: only, kind: python, code: x, input: {{ i: "{{{{ workload.i }}}}" }} }}
+"""
+
+
+async def fails_at_seven(call: ToolCall, _console: Console) -> Output:
+    return failed("exception", "no seven") if call.input["i"] == 7 else Output()
+
+
+@played
+async def test_the_children_of_an_execution_are_named_those_that_failed_first(rig: Rig) -> None:
+    plane = rig.serve()
+    await rig.register(CALLED)
+    rig.bench.does["only"] = fails_at_seven
+    rig.work(plane)
+    name = await rig.begin(plane, CALLER, name="01a1e241-82a7-7a87-b28d-68636998eb9e")
+    await rig.end(name)
+    found = record(await told(rig, name))["children"]
+    assert isinstance(found, list)
+    assert len(found) == 10
+    assert found[0] == {"execution_id": f"{name}.ask#1[7].ask/1", "playbook": "called", "status": "failed"}
+    text = await shown(rig, name)
+    assert "  below it: 12 executions, 1 failed" in text
+    assert "    failed     called  '01a1e241-82a7.ask#1[7].ask/1'" in text
+    assert text[-1] == "    … 2 more; see: noetl executions --of 01a1e241-82a7"
+    assert "below it" not in "".join(await shown(rig, f"{name}.ask#1[7].ask/1"))
+
+
+async def forever(_call: ToolCall, _console: Console) -> Output:
+    await asyncio.Event().wait()
+    return Output()
+
+
+@played
+async def test_what_nobody_works_on_stands_still_and_says_how_to_go_on(rig: Rig) -> None:
+    plane = rig.serve()
+    await rig.register(CALLED)
+    rig.bench.does["only"] = forever
+    worker = rig.work(plane)
+    name = await rig.begin(plane, CALLER, name="root")
+    await rig.until(lambda: len(rig.bench.running) >= 4)
+    await rig.free()
+    before = await told(rig, name)
+    assert (before.is_interrupted, record(before)["interrupted"]) == (False, False)
+    await worker.stop(0.0)
+    for each in (name, f"{name}.ask#1[0].ask/1"):
+        text = await shown(rig, each)
+        assert "  interrupted" in text
+        assert f"  no process works on it; go on with: noetl run --resume {name}" in text
+        assert not any("waits for" in line for line in text if line.startswith("  ask#1"))
+        assert not set("".join(text)) & set(SPINNER)
+    assert "    interrupted  called  " in "\n".join(await shown(rig, name))
+    found = await told(rig, name)
+    assert (record(found)["status"], record(found)["interrupted"]) == ("running", True)
+    later = list(lines(found, rig.clock.now() + 3_600, unpainted))
+    assert later == await shown(rig, name), "its clock stands still too"

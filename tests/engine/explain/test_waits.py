@@ -72,7 +72,9 @@ def test_a_retry_waits_for_a_timer() -> None:
     driver = Driver(playbooks.PAGES, lambda *_: failed("connect", "no", retryable=True)).run(moves=10)
     timers = [wait for wait in found(driver) if wait.kind is For.TIMER]
     assert timers[0].id == "fetch_all#1[0]"
-    assert timers[0].text.startswith("fetch_all#1[0] waits for a timer that is due at 1970-01-01T00:05:00+00:00")
+    assert timers[0].text == (
+        "fetch_all#1[0] waits for a timer that is due at 1970-01-01T00:05:00+00:00 to run task `fetch` again: no"
+    )
 
 
 def test_a_loop_counts_what_has_not_started() -> None:

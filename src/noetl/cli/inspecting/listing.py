@@ -2,53 +2,106 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from noetl.cli.console import OK, Console, Stopped
-from noetl.cli.embedded import Local, opened
+from noetl.cli.embedded import opened
 from noetl.cli.executions import Arguments
+from noetl.cli.finding import find_execution, is_interrupted
+from noetl.cli.inspecting.children import below
 from noetl.cli.live.words import duration, moment
+from noetl.cli.presence import worked_on
 from noetl.cli.project import home_of
 from noetl.cli.reading import required
 from noetl.cli.reports.json import printed
-from noetl.ports import Summary
+from noetl.ports import Store, Summary
 
 PAGE = 500
-ROLES = {"completed": "good", "failed": "error", "cancelled": "warning"}
+INTERRUPTED = "interrupted"
+ROLES = {"completed": "good", "failed": "error", "cancelled": "warning", INTERRUPTED: "warning"}
+
+
+class Listed(msgspec.Struct, frozen=True):
+    summary: Summary
+    is_interrupted: bool = False
+
+    @property
+    def status(self) -> str:
+        """As people say it."""
+        return INTERRUPTED if self.is_interrupted else self.summary.status
 
 
 async def list_executions(wanted: Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     if not wanted.limit.isdigit() or wanted.limit == "0":
         raise Stopped(f'noetl executions: --limit takes a whole number above 0; found "{wanted.limit}"')
     async with opened(required(home_of(folder, environment)), folder) as local:
-        found = await _found(local, wanted.status, int(wanted.limit))
+        found = await listed(local.store, wanted, worked_on(local.home))
+        now = local.system.now()
     if wanted.output == "json":
         console.data(printed([_record(each) for each in found]))
-        return OK
-    paint = console.paint_data()
-    width = max((len(each.path) for each in found), default=0)
-    for each in found:
-        took = duration(each.changed_at - each.started_at)
-        status = paint(f"{each.status:<9}", ROLES.get(each.status, "hint"))
-        console.data(f"{each.execution_id}  {status}  {each.path:<{width}}  {moment(each.started_at)}  {took}\n")
+    else:
+        _print(found, now, console)
     return OK
 
 
-async def _found(local: Local, status: str, limit: int) -> list[Summary]:
-    found: list[Summary] = []
+async def listed(store: Store, wanted: Arguments, held: frozenset[str]) -> list[Listed]:
+    found: list[Listed] = []
+    async for summary in _asked(store, wanted):
+        each = Listed(summary, await is_interrupted(store, summary, held))
+        if not wanted.status or wanted.status in (summary.status, each.status):
+            found.append(each)
+        if len(found) == int(wanted.limit):
+            break
+    return found
+
+
+async def _asked(store: Store, wanted: Arguments) -> AsyncIterator[Summary]:
+    if wanted.of:
+        async for each in below(store, (await find_execution(store, wanted.of)).execution_id):
+            yield each
+        return
     before = ""
-    while len(found) < limit and (page := await local.store.recent(before, PAGE)):
-        found += [each for each in page if not status or each.status == status]
+    while page := await store.recent(before, PAGE):
+        for root in page:
+            yield root
+            if wanted.children:
+                async for each in below(store, root.execution_id):
+                    yield each
         before = page[-1].execution_id
-    return found[:limit]
 
 
-def _record(each: Summary) -> dict[str, object]:
+def _print(found: Sequence[Listed], now: float, console: Console) -> None:
+    paint = console.paint_data()
+    widths = [max((len(text) for text in column), default=0) for column in zip(*map(_columns, found), strict=True)]
+    for each in found:
+        name, status, path = (f"{text:<{width}}" for text, width in zip(_columns(each), widths, strict=True))
+        began = each.summary.started_at
+        took = duration((now if each.status == "running" else each.summary.changed_at) - began)
+        console.data(f"{name}  {paint(status, ROLES.get(each.status, 'hint'))}  {path}  {moment(began)}  {took}\n")
+    left = next((each.summary.execution_id for each in found if each.is_interrupted), None)
+    if left is not None:
+        console.say(
+            f"no process works on what was interrupted; go on with: noetl run --resume {left.partition('.')[0]}"
+        )
+
+
+def _columns(each: Listed) -> tuple[str, str, str]:
+    return shlex.quote(each.summary.execution_id), f"{each.status:<9}", each.summary.path
+
+
+def _record(each: Listed) -> dict[str, object]:
+    summary = each.summary
     return {
-        "execution_id": each.execution_id,
-        "playbook": each.path,
-        "status": each.status,
-        "started_at": moment(each.started_at),
-        "changed_at": moment(each.changed_at),
-        "events": each.head,
+        "execution_id": summary.execution_id,
+        "playbook": summary.path,
+        "status": summary.status,
+        "interrupted": each.is_interrupted,
+        "parent": summary.parent.execution_id if summary.parent is not None else None,
+        "started_at": moment(summary.started_at),
+        "changed_at": moment(summary.changed_at),
+        "events": summary.head,
     }

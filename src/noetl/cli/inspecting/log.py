@@ -9,13 +9,17 @@ from noetl.cli.console import OK, Console
 from noetl.cli.executing import Followed
 from noetl.cli.inspecting.opening import found
 from noetl.cli.inspecting.reader import while_read
-from noetl.cli.reading import raw_events
+from noetl.cli.live.words import cut, moment
+from noetl.cli.reading import raw_events, time_of
 from noetl.control_plane.feed import Feed
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.signals import Signals
+from noetl.engine import events as e
 from noetl.engine.codec import UnknownEvent, decode
 from noetl.engine.envelope import Event
+from noetl.engine.output import Error
 
+MESSAGE_WIDTH_MAX = 200
 FOLLOW_S = 0.3
 """Between two looks at a log that another process writes."""
 
@@ -37,10 +41,31 @@ async def _print(log: AsyncIterator[bytes], console: Console, output: str) -> No
 
 
 def _short(data: bytes) -> str:
+    """When, what, of what, and where it is a failure that word and the reason."""
     event = decode(data)
+    at = moment(time_of(data))
     if isinstance(event, UnknownEvent):
-        return f"{event.seq:>6}  {event.name}  ({event.reason})"
+        return f"{event.seq:>6}  {at}  {event.name}  ({event.reason})"
     if not isinstance(event, Event):
         sealed = event.sealed
-        return f"{sealed.seq:>6}  {sealed.name:<28} {sealed.entity_id}"
-    return f"{event.seq:>6}  {event.name:<28} {event.entity_id:<32} {event.status}"
+        return f"{sealed.seq:>6}  {at}  {sealed.name:<24} {sealed.entity_id}  {sealed.status}"
+    return f"{event.seq:>6}  {at}  {event.name:<24} {event.entity_id}  {event.status}{_why(event)}"
+
+
+def _why(event: Event) -> str:
+    if event.status != "error":
+        return ""
+    fact = event.fact
+    if isinstance(fact, e.ExecutionCancelled):
+        return f"  cancelled: {cut(fact.reason or 'no reason was given', MESSAGE_WIDTH_MAX)}"
+    status = fact.status if isinstance(fact, e.WorkflowFinished | e.PlaybookProcessed) else "failed"
+    error = _error(fact)
+    return f"  {status}: {cut(error.message, MESSAGE_WIDTH_MAX)}" if error is not None else f"  {status}"
+
+
+def _error(fact: e.Fact) -> Error | None:
+    if isinstance(fact, e.RequestEvaluated | e.NextEvaluated | e.WorkflowFinished):
+        return fact.error
+    if isinstance(fact, e.TaskDone | e.StepFailed | e.IterationFailed):
+        return fact.output.error
+    return None

@@ -9,19 +9,63 @@ from noetl.engine.names import step_of
 from noetl.engine.output import Output
 from noetl.playbook.model import Directive
 
+PART = 10
+"""Of how many parts of a loop one is told at least."""
+
+EVERY_S = 30.0
+"""The time between two words about the same loop is no shorter."""
+
+
+class Count:
+    """How far a loop is, and when and where that was told last."""
+
+    __slots__ = ("ended", "failed", "told", "told_at", "total")
+
+    def __init__(self, total: int, ended: int, now: float) -> None:
+        self.total = total
+        self.ended = self.told = ended
+        self.failed = 0
+        self.told_at = now
+
+    def see(self, now: float, *, is_failed: bool) -> bool:
+        """Whether it is time to tell: a tenth further, and not too soon. The end is told elsewhere."""
+        self.ended += 1
+        self.failed += is_failed
+        is_far = (self.ended - self.told) * PART >= self.total
+        if not is_far or now - self.told_at < EVERY_S or self.ended >= self.total:
+            return False
+        self.told, self.told_at = self.ended, now
+        return True
+
 
 class PlainLines:
-    """Loops tell their counts at their end, not each iteration; failures and retries are always told."""
+    """Loops tell how far they are now and then, not each iteration; failures and retries are always told."""
 
     def __init__(self) -> None:
         self._began: dict[str, float] = {}
+        self._loops: dict[str, Count] = {}
 
-    def of(self, event: Event) -> str | None:
-        text = self._text(event)
-        if text is None:
-            return None
+    def of(self, event: Event) -> list[str]:
         at = datetime.fromtimestamp(event.timestamp).astimezone().strftime("%H:%M:%S")
-        return f"{at} {text}"
+        return [f"{at} {text}" for text in (self._text(event), self._count(event)) if text is not None]
+
+    def _count(self, event: Event) -> str | None:
+        fact = event.fact
+        if isinstance(fact, e.LoopStarted) and not fact.path:
+            kept = fact.kept.succeeded if fact.kept is not None else 0
+            self._loops[fact.step_run_id] = Count(fact.count, kept, event.timestamp)
+        elif isinstance(fact, e.LoopDone | e.StepFailed):
+            self._loops.pop(fact.step_run_id, None)
+        elif isinstance(fact, e.IterationDone | e.IterationFailed) and not fact.call and len(fact.path) == 1:
+            return self._counted(fact, event.timestamp)
+        return None
+
+    def _counted(self, fact: e.IterationDone | e.IterationFailed, now: float) -> str | None:
+        count = self._loops.get(fact.step_run_id)
+        if count is None or not count.see(now, is_failed=isinstance(fact, e.IterationFailed)):
+            return None
+        failed = f", {count.failed} failed" if count.failed else ""
+        return f"{step_of(fact.step_run_id)}: {count.ended} of {count.total} done{failed}"
 
     def _text(self, event: Event) -> str | None:
         fact = event.fact

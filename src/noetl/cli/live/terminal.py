@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from noetl.cli.console import Paint
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+STILL = "◌"
 MARKS = {"pending": "·", "done": "✓", "kept": "✓", "failed": "✗", "skipped": "⊘", "cancelled": "⊘"}
 ROLES = {
     "done": "good", "kept": "code", "failed": "error", "skipped": "code", "cancelled": "warning", "pending": "code",
@@ -31,13 +32,17 @@ SHELL_LINES = 1
 
 
 class View(NamedTuple):
-    """How a picture is drawn: at what time, and for what terminal. Without `height` it has all its lines."""
+    """How a picture is drawn: at what time, and for what terminal. Without `height` it has all its lines.
+
+    One that `is_still` shows what nobody works on any more.
+    """
 
     now: float
     width: int
     paint: Paint
     frame: int = 0
     height: int | None = None
+    is_still: bool = False
 
 
 class _Row(NamedTuple):
@@ -143,8 +148,10 @@ def _iteration(line: IterationLine, view: View) -> str:
 
 
 def _mark(mark: str, view: View) -> str:
-    text = SPINNER[view.frame % len(SPINNER)] if mark == "running" else MARKS[mark]
-    return view.paint(text, ROLES.get(mark, "hint"))
+    if mark == "running":
+        moving = SPINNER[view.frame % len(SPINNER)]
+        return view.paint(STILL, "warning") if view.is_still else view.paint(moving, "hint")
+    return view.paint(MARKS[mark], ROLES[mark])
 
 
 def _fitted(lines: Sequence[_Line], height: int | None) -> list[str]:

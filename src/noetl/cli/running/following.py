@@ -94,8 +94,7 @@ class Follower:
             return
         self._progress.see(event)
         if self._screen is None and not self._is_quiet and not self._is_left:
-            line = self._lines.of(event)
-            if line is not None:
+            for line in self._lines.of(event):
                 self._console.say(f"  {line}")
 
     async def _draw(self, screen: Screen) -> None:

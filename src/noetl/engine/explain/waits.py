@@ -38,7 +38,7 @@ class Wait(msgspec.Struct, frozen=True):
     """`id` is the step run or iteration that waits, or the step at whose door a token stands.
 
     `left` counts iterations that have not started. `may_come` are the steps from which a join's tokens may still come.
-    `reason` is why only an operator can help.
+    `reason` is why only an operator can help, or why the `task` runs again when the timer is due.
     """
 
     kind: For
@@ -53,6 +53,7 @@ class Wait(msgspec.Struct, frozen=True):
     tokens: int = 0
     may_come: tuple[str, ...] = ()
     reason: str = ""
+    task: str = ""
 
     @property
     def text(self) -> str:
@@ -111,11 +112,17 @@ class _Waits:
         if isinstance(frame, Frame) and frame.child is not None and frame.arrived is None:
             return Wait(For.CHILD, id_, child=frame.child.execution_id, task_run_id=frame.wait)
         if isinstance(frame, Frame) and frame.not_before is not None:
-            return Wait(For.TIMER, id_, until=frame.not_before)
+            return self.of_timer(id_, run, frame)
         worker = _holder(self.work.get((run.id, path[:-1])), path[-1] if path else 0)
         if isinstance(frame, Frame) and frame.is_running and frame.child is None:
             return Wait(For.TASK, id_, worker, self.task_run(run, path, frame))
         return Wait(For.WORKER, id_, worker)
+
+    def of_timer(self, id_: str, run: StepRun, frame: Frame) -> Wait:
+        """A task that is to run again, and what it came to before."""
+        task = pipeline_of(self.program, frame, run.step).tasks[frame.pc].task.name
+        error = frame.output.error if frame.output is not None else None
+        return Wait(For.TIMER, id_, until=frame.not_before, task=task, reason=error.message if error else "")
 
     def task_run(self, run: StepRun, path: Path, frame: Frame) -> str:
         task = pipeline_of(self.program, frame, run.step).tasks[frame.pc].task.name
@@ -154,7 +161,8 @@ def _object(wait: Wait) -> str:
             where = f" on worker {wait.worker}" if wait.worker else ""
             return f"task run {wait.task_run_id}{where}"
         case For.TIMER:
-            return f"a timer that is due at {_clock(wait.until)}"
+            again = f" to run task `{wait.task}` again" if wait.task else ""
+            return f"a timer that is due at {_clock(wait.until)}{again}{f': {wait.reason}' if wait.reason else ''}"
         case For.CHILD:
             return f"child execution {wait.child}"
         case For.ITERATIONS:
