@@ -1,10 +1,12 @@
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
-from noetl import __version__
+from noetl import __version__, clictl
+from noetl.cli.console import Console
 from noetl.cli.verbs import PLANNED, VERBS
-from tests.cli.invoke import noetl
+from tests.cli.invoke import Screen, noetl
 
 NAMES = [name for name, _, _ in VERBS]
 
@@ -94,3 +96,12 @@ def test_a_bug_is_told_in_two_lines_and_shown_in_full_with_debug() -> None:
     assert "Traceback" not in ran.err
     with pytest.raises(AttributeError):
         noetl("--debug", *words)  # type: ignore[arg-type]
+
+
+def test_what_went_wrong_is_told_though_the_data_before_it_is_lost() -> None:
+    err = Screen(is_terminal=False)
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        console = Console(full, err, err, allows_colour=False)
+        console.data("the first half")
+        assert clictl.run(["validat"], console) == 2
+    assert err.printed().startswith(b'noetl: there is no verb "validat"')

@@ -10,7 +10,7 @@ from importlib import import_module
 from io import TextIOWrapper
 
 from noetl import __version__, settings
-from noetl.cli.console import BROKEN_PIPE, BUG, INTERRUPTED, OK, Console, Stopped
+from noetl.cli.console import BROKEN_PIPE, BUG, INTERRUPTED, OK, Console, OutputLost, Stopped
 from noetl.cli.verbs import PLANNED, VERBS
 from noetl.errors import closest, is_one_edit
 
@@ -76,17 +76,24 @@ def run(words: list[str], console: Console) -> int:
         code = _answer(words, console)
         console.flush()
     except Stopped as stopped:
-        console.say(stopped.message)
-        return stopped.code
+        return _told(stopped, console)
     except BrokenPipeError:
         raise
     except Exception as error:
         if "--debug" in words:
             raise
-        console.say(f"noetl: a bug in NoETL, not in your playbook: {type(error).__name__}: {error}")
-        console.say("  = run it again with --debug and report what that prints")
-        return BUG
+        found = f"noetl: a bug in NoETL, not in your playbook: {type(error).__name__}: {error}"
+        return _told(Stopped(f"{found}\n  = run it again with --debug and report what that prints", BUG), console)
     return code
+
+
+def _told(stopped: Stopped, console: Console) -> int:
+    """What ended the verb is told, also where the data that stood before it cannot be written."""
+    try:
+        console.say(stopped.message)
+    except OutputLost:
+        console.say(stopped.message)
+    return stopped.code
 
 
 def _answer(words: list[str], console: Console) -> int:

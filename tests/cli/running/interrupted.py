@@ -8,7 +8,6 @@ from noetl.cli.running.interrupts import Interrupts
 from noetl.cli.running.leaving import Leaving
 from noetl.ports import Unavailable
 
-
 SAID_AT: list[float] = []
 
 
