@@ -86,6 +86,22 @@ def test_a_credential_that_is_there_is_no_matter(tmp_path: Path) -> None:
     assert run(tmp_path, "order", "-q").stderr == ""
 
 
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_a_secret_that_others_can_read_is_a_warning_that_says_what_to_do(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    write(tmp_path, "order", f"keychain:\n  - {{ name: db, kind: file, path: my db }}\n{NOOP}")
+    (tmp_path / "my db").write_text("s3cret\n")
+    (tmp_path / "my db").chmod(0o644)
+    ran = run(tmp_path, "order", *words)
+    assert ran.returncode == 0
+    assert "order.yaml:5:35: warning: my db holds a secret, and others than you can read or change it" in ran.stderr
+    assert "keep it to yourself: chmod 600 'my db'" in ran.stderr
+    assert ran.stderr.count("NOE958") == 1
+    (tmp_path / "my db").chmod(0o600)
+    assert "warning" not in run(tmp_path, "order", *words).stderr
+
+
 def test_a_child_that_is_nowhere_is_refused_with_the_nearest(tmp_path: Path) -> None:
     write(tmp_path, "orders", NOOP)
     write(tmp_path, "parent", "workflow:\n  - step: a\n    tool: { kind: playbook, path: shop/ordres }\n")

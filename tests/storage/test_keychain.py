@@ -1,4 +1,5 @@
 import asyncio
+import os
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,34 @@ def test_all_missing_entries_are_named(tmp_path: Path) -> None:
     entries = [TOKEN, file_entry("gone"), KeychainEntry("db", "static"), KeychainEntry("set", "env", {"var": "SET"})]
     keychain = LocalKeychain({"SET": "yes"}, tmp_path)
     assert asyncio.run(keychain.missing(entries, {})) == ["token", "pass", "db"]
+
+
+@pytest.mark.parametrize(("mode", "is_exposed"), [(0o600, False), (0o400, False), (0o640, True), (0o604, True)])
+def test_a_file_of_ours_that_others_can_read_is_exposed(tmp_path: Path, mode: int, is_exposed: bool) -> None:
+    entry = KeychainEntry("db", "file", {"path": "{{ workload.name }}"})
+    (tmp_path / "db").write_text("s3cret")
+    (tmp_path / "db").chmod(mode)
+    found = LocalKeychain({}, tmp_path).exposed(entry, {"name": "db"})
+    assert found == (tmp_path / "db" if is_exposed else None)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        KeychainEntry("db", "env", {"var": "DB"}),
+        KeychainEntry("db", "file", {"path": "no-such"}),
+        KeychainEntry("db", "file", {"path": "{{ workload.no.such }}"}),
+    ],
+)
+def test_what_is_no_file_is_not_exposed(tmp_path: Path, entry: KeychainEntry) -> None:
+    assert LocalKeychain({}, tmp_path).exposed(entry, {}) is None
+
+
+def test_a_file_of_others_is_not_ours_to_change(tmp_path: Path) -> None:
+    path = Path("/etc/passwd")
+    if os.getuid() == 0:  # who may give files away
+        path = tmp_path / "db"
+        path.touch(0o644)
+        os.chown(path, 12345, -1)
+    assert path.stat().st_mode & 0o044
+    assert LocalKeychain({}, tmp_path).exposed(file_entry(str(path)), {}) is None

@@ -1,6 +1,8 @@
 """The keychain of this machine: entries of the kinds `env` and `file`. Nothing is kept; each read is fresh."""
 
 import asyncio
+import os
+import stat
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from noetl.playbook.model import KeychainEntry
 from noetl.ports import Unavailable
 
 FILE_BYTES_MAX = 1024 * 1024
+OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class LocalKeychain:
@@ -34,6 +37,21 @@ class LocalKeychain:
             f"keychain entry {entry.name!r} is of kind `{entry.kind}`, which needs a credential store, "
             "and this runtime has none; use `env` or `file`"
         )
+
+    def exposed(self, entry: KeychainEntry, workload: Values) -> Path | None:
+        """The file of an entry, where others may read it and its owner, who asks, could forbid that.
+
+        Secrets that containers mount are readable by all as a rule: they belong to others, or cannot be changed.
+        """
+        if entry.kind != "file":
+            return None
+        try:
+            path = self._path(entry, workload)
+            found, around = path.stat(), os.statvfs(path)
+        except (OSError, Unavailable):
+            return None
+        is_ours = found.st_uid == os.getuid() and not around.f_flag & os.ST_RDONLY
+        return path if is_ours and found.st_mode & OF_OTHERS else None
 
     async def _is_there(self, entry: KeychainEntry, workload: Values) -> bool:
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
@@ -27,6 +28,7 @@ from noetl.playbook.document import Document
 from noetl.playbook.kinds import KINDS
 from noetl.playbook.model import KeychainEntry
 from noetl.playbook.rules.needs import (
+    CREDENTIAL_EXPOSED,
     CREDENTIAL_NOT_HERE,
     INTERPRETER_NOT_HERE,
     KIND_NOT_HERE,
@@ -134,7 +136,20 @@ class Needs:
                 found = CREDENTIAL_NOT_HERE.at(_place(document, entry), str(missing), _how_to_give(entry))
                 found = msgspec.structs.replace(found, severity=severity)
                 unmet.append(Unmet(compilation, found, is_recorded=True))
+            else:
+                unmet += [Unmet(compilation, found) for found in self._exposure(document, entry, workload)]
         return unmet
+
+    def _exposure(
+        self, document: Document, entry: KeychainEntry, workload: Mapping[str, object]
+    ) -> Iterator[Diagnostic]:
+        path = self._keychain.exposed(entry, workload)
+        if path is not None:
+            here = self._project.here
+            shown = str(path.relative_to(here) if path.is_relative_to(here) else path)
+            message = f"{shown} holds a secret, and others than you can read or change it"
+            hint = f"keep it to yourself: chmod 600 {quote(shown)}"
+            yield CREDENTIAL_EXPOSED.at(_place(document, entry), message, hint)
 
     def _absent(self, call: Call) -> Unmet:
         if call.version is not None:

@@ -13,6 +13,7 @@ INTERPRETER_NOT_HERE = Rule("NOE954", "interpreter-not-here", Severity.ERROR)
 VALUE_NOT_GIVEN = Rule("NOE955", "value-not-given", Severity.WARNING)
 VALUE_UNFIT = Rule("NOE956", "value-unfit", Severity.WARNING)
 CODE_UNREADABLE = Rule("NOE957", "code-unreadable", Severity.WARNING)
+CREDENTIAL_EXPOSED = Rule("NOE958", "credential-exposed", Severity.WARNING)
 UNKNOWN_RETURN_STEP = Rule("NOE961", "unknown-return-step", Severity.ERROR)
 UNKNOWN_CALL_INPUT = Rule("NOE962", "unknown-call-input", Severity.WARNING)
 RIVAL_PLAYBOOKS = Rule("NOE963", "rival-playbooks", Severity.WARNING)
@@ -25,6 +26,7 @@ NEEDS: tuple[Rule, ...] = (
     VALUE_NOT_GIVEN,
     VALUE_UNFIT,
     CODE_UNREADABLE,
+    CREDENTIAL_EXPOSED,
     UNKNOWN_RETURN_STEP,
     UNKNOWN_CALL_INPUT,
     RIVAL_PLAYBOOKS,
