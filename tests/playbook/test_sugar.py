@@ -1,7 +1,7 @@
 import msgspec
 
 from noetl.playbook.model import Directive, Policy, Rule, Task, Then
-from noetl.playbook.sugar import choose, repeat_until, repeat_while
+from noetl.playbook.sugar import choose, is_counter, repeat_until, repeat_while
 from tests.playbook.texts import check, document, errors, tasks, with_tool
 
 A, B, C = (Task(name, "noop") for name in "abc")
@@ -80,6 +80,12 @@ def test_a_bound_counts_rounds_and_fails_past_the_last() -> None:
     assert repeat_until("more", True, [A], 3)[3] == gate(
         "more_test", Rule(True, jump("more_end")), otherwise(jump("more_round"))
     )
+
+
+def test_the_task_that_counts_rounds_is_known() -> None:
+    assert is_counter(ROUND)
+    assert not is_counter(ENTER)
+    assert not is_counter(Task("more_round", "noop", desc="Counts what there is"))
 
 
 WRITTEN = with_tool(

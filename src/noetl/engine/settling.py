@@ -13,6 +13,7 @@ from noetl.engine.program import ReadyPipeline, ReadyTask
 from noetl.engine.scopes import overlaid
 from noetl.engine.workerside import Standing, seen, task_scope, with_input, with_patch
 from noetl.playbook.model import Directive, OnUnmatched
+from noetl.playbook.sugar import is_counter
 
 
 def settled(standing: Standing, frame: Frame, output: Output, own: Values) -> TaskDone:
@@ -161,7 +162,10 @@ def with_error(output: Output, error: Error) -> Output:
 def told_to_fail(standing: Standing, task: ReadyTask, rule: ReadyRule | None) -> Error:
     """Why a task that had no error of its own ended badly."""
     path = rule.path if rule is not None else task.path
-    message = f"task `{task.task.name}` was told to fail{f': {task.task.desc}' if task.task.desc else ''}"
+    desc = task.task.desc or ""
+    message = (
+        desc if is_counter(task.task) else f"task `{task.task.name}` was told to fail{f': {desc}' if desc else ''}"
+    )
     return standing.program.places.refusal("failed", message, path)
 
 

@@ -56,8 +56,17 @@ def _counter_step(name: str, rounds_max: int | None) -> list[Task]:
     counter = _counter(name)
     spent = Rule(f"{{{{ {counter} >= {rounds_max} }}}}", Then(Directive.FAIL))
     count = Then(Directive.CONTINUE, set={counter: f"{{{{ {counter} + 1 }}}}"})
-    desc = f"`{name}` has run {rounds_max} rounds, which is its `max`"
+    desc = f"{_spent(name)} {rounds_max} rounds, which is its `max`"
     return [Task(f"{name}_round", "noop", desc=desc, policy=Policy(before=(spent, _else(count))))]
+
+
+def _spent(name: str) -> str:
+    return f"`{name}` has run"
+
+
+def is_counter(task: Task) -> bool:
+    """Whether a task was generated to count the rounds of a repetition; its `desc` says what ends them."""
+    return task.desc is not None and task.desc.startswith(f"{_spent(task.name.removesuffix('_round'))} ")
 
 
 def _counter(name: str) -> str:
