@@ -330,3 +330,35 @@ async def test_what_nobody_works_on_stands_still_and_says_how_to_go_on(rig: Rig)
     assert (record(found)["status"], record(found)["interrupted"]) == ("running", True)
     later = list(lines(found, rig.clock.now() + 3_600, unpainted))
     assert later == await shown(rig, name), "its clock stands still too"
+
+
+async def fails_deep(_call: ToolCall, _console: Console) -> Output:
+    trace = "\n".join(f"line {number}" for number in range(100))
+    return Output(status=Status.ERROR, error=Error("exception", "deep"), blocks={"py": {"traceback": trace}})
+
+
+@played
+async def test_of_a_long_traceback_the_end_is_told(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.bench.does["a"] = fails_deep
+    rig.work(plane)
+    name = await rig.begin(plane, chain("a"))
+    await rig.end(name)
+    text = await shown(rig, name)
+    assert text[text.index("  traceback of a:") + 1 :] == ["    …", *(f"    line {each}" for each in range(80, 100))]
+
+
+@played
+async def test_a_failure_whose_event_cannot_be_read_here_is_told_without_the_reason(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.bench.does["a"] = fails_deep
+    rig.work(plane)
+    name = await rig.begin(plane, chain("a"))
+    await rig.end(name)
+    standing = await standing_of(rig.store, loader(rig), await summary_of(rig, name))
+    assert standing.state is not None
+    number = standing.state.steps["a"].ended
+    (data,) = await rig.store.read(name, number - 1, 1)
+    rig.store.damage(name, number, data.replace(b"step.failed", b"step.danced"))
+    (failure,) = (await told_of(rig.store, standing)).failed[0].failures
+    assert "cannot be read here" in failure.message

@@ -36,11 +36,11 @@ async def show_events(wanted: Followed, console: Console, folder: Path, environm
 
 async def _print(log: AsyncIterator[bytes], console: Console, output: str) -> None:
     async for data in log:
-        console.data(f"{data.decode()}\n" if output == "jsonl" else f"{_short(data)}\n")
+        console.data(f"{data.decode()}\n" if output == "jsonl" else f"{short(data)}\n")
         console.flush()
 
 
-def _short(data: bytes) -> str:
+def short(data: bytes) -> str:
     """When, what, of what, and where it is a failure that word and the reason."""
     event = decode(data)
     at = moment(time_of(data))
@@ -48,7 +48,8 @@ def _short(data: bytes) -> str:
         return f"{event.seq:>6}  {at}  {event.name}  ({event.reason})"
     if not isinstance(event, Event):
         sealed = event.sealed
-        return f"{sealed.seq:>6}  {at}  {sealed.name:<24} {sealed.entity_id}  {sealed.status}"
+        why = "  failed" if sealed.status == "error" else ""
+        return f"{sealed.seq:>6}  {at}  {sealed.name:<24} {sealed.entity_id}  {sealed.status}{why}"
     return f"{event.seq:>6}  {at}  {event.name:<24} {event.entity_id}  {event.status}{_why(event)}"
 
 
