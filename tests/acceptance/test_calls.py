@@ -74,6 +74,19 @@ def test_a_miss_names_where_was_looked_and_what_is_near(project: Path) -> None:
     assert f"in {project}/flows and below, then in each folder above it up to {project}\n" in ran.stderr
 
 
+def test_a_path_that_the_workload_gives_is_looked_for_too(project: Path) -> None:
+    write_parent(project, '{ kind: playbook, path: "{{ workload.child }}" }')
+    assert noetl("run", "flows/parent.yaml", "--set", "child=flows/lib/one", "-q", folder=project).stdout == "2\n"
+    ran = noetl("run", "flows/parent.yaml", "--set", "child=flows/lib/oen", folder=project)
+    assert ran.returncode == 1
+    assert 'flows/parent.yaml:6:35: warning: there is no playbook "flows/lib/oen" in the files of' in ran.stderr
+    assert "NOE953" not in noetl("run", "flows/parent.yaml", folder=project).stderr
+    write_parent(project, '{ kind: playbook, path: "{{ execution_id }}" }')
+    ran = noetl("run", "flows/parent.yaml", folder=project)
+    assert ran.returncode == 1
+    assert "one is found by its `metadata.path`" in ran.stderr
+
+
 def test_what_is_nearer_to_the_file_is_taken(project: Path) -> None:
     shutil.copytree(project, project.parent / "backup")
     write(project.parent, "flows/lib/one", CHILD.replace("* 2", "* 100"))

@@ -77,7 +77,7 @@ async def test_a_child_whose_playbook_is_not_in_the_catalog_fails_its_task(rig: 
     assert await rig.end(name, within_s=5.0) == "completed"
     failed = [fact for fact in await rig.facts(name) if isinstance(fact, e.TaskDone) and fact.task == "call"]
     assert failed[0].output.error is not None
-    assert "there is no playbook 'kid' in the catalog" in failed[0].output.error.message
+    assert "there is no playbook 'kid'; one is found by its `metadata.path`" in failed[0].output.error.message
     assert await rig.store.messages(0, 10) == ()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import msgspec
 from noetl.cli.compiling import Compiler
 from noetl.cli.project import Project, project_of
 from noetl.cli.workload import undeclared
-from noetl.errors import closest
+from noetl.errors import TemplateError, closest
+from noetl.expressions.template import is_template, parse
 from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Diagnostic
 from noetl.playbook.document import Document
@@ -28,12 +29,16 @@ CALLS_MAX = 100
 
 
 class Call(msgspec.Struct, frozen=True):
-    """A task that calls a playbook by name."""
+    """A task that calls a playbook by name, which may come from a template."""
 
     caller: Compilation
     task: Task
     path: str
     version: str | None
+
+    @property
+    def is_literal(self) -> bool:
+        return self.task.fields.get("path") == self.path
 
     @property
     def node(self) -> MappingNode:
@@ -45,15 +50,31 @@ class Call(msgspec.Struct, frozen=True):
         return self.node.get("path") or self.node
 
 
-def calls_of(compilation: Compilation) -> Iterator[Call]:
-    """A template may name any playbook, so such calls are left out."""
+def calls_of(compilation: Compilation, workload: Mapping[str, object] | None = None) -> Iterator[Call]:
+    """The calls whose playbook is known: by name, or by a template that reads nothing but a workload that is known."""
     if compilation.document is None:
         return
     for owner in owners(compilation.document):
         for task in owner.tool:
-            path, version = task.fields.get("path"), task.fields.get("version")
-            if task.kind == "playbook" and isinstance(path, str) and "{" not in f"{path}{version}":
-                yield Call(compilation, task, path, None if version is None else str(version))
+            path, version = (_bound(task.fields.get(name), workload) for name in ("path", "version"))
+            if task.kind == "playbook" and path is not None and _is_known(version, task.fields.get("version")):
+                yield Call(compilation, task, path, version)
+
+
+def _is_known(bound: str | None, written: object) -> bool:
+    return bound is not None or written is None
+
+
+def _bound(written: object, workload: Mapping[str, object] | None) -> str | None:
+    if written is None or not is_template(str(written)):
+        return None if written is None else str(written)
+    template = parse(str(written))
+    if workload is None or any(name.root != WORKLOAD for name in template.names):
+        return None
+    try:
+        return str(template.evaluate({WORKLOAD: workload}))
+    except TemplateError:
+        return None
 
 
 def misfits_beside(compilation: Compilation, file: str, compiler: Compiler) -> Iterator[Diagnostic]:

@@ -78,7 +78,9 @@ class Messages:
         found = await self._catalog.by_path(start.path, start.version)
         if found is None:
             version = f" in version {start.version}" if start.version is not None else ""
-            return _refusal(id_, start, f"there is no playbook {start.path!r}{version} in the catalog")
+            return _refusal(
+                id_, start, f"there is no playbook {start.path!r}{version}; one is found by its `metadata.path`"
+            )
         try:
             workload = await self._shelf.hydrated(start.workload)
         except Missing as gone:

@@ -83,11 +83,13 @@ class Needs:
         children: dict[str, Compilation | None] = {playbook.metadata.path: compilation}
         pending = [compilation]
         while pending:
-            for call in calls_of(pending.pop()):
+            caller = pending.pop()
+            for call in calls_of(caller, merged if caller is compilation else None):
                 if call.path not in children and len(children) < PLAYBOOKS_MAX:
                     child = self._project.find(call.path, self._compiler) if call.version is None else None
                     children[call.path] = child
-                    found += await self._of_call(call, child)
+                    needs = await self._of_call(call, child)
+                    found += needs if call.is_literal else map(_softened, needs)
                     pending += [child] if child is not None and child.playbook is not None else []
                 found += _misfits(call, children.get(call.path))
         return found
@@ -243,6 +245,13 @@ def _how_to_give(entry: KeychainEntry) -> str:
     if entry.kind == "env":
         return f"set it and run again: export {entry.fields.get('var')}=…"
     return "write the secret to that file, readable by you alone (chmod 600); paths are taken from the current folder"
+
+
+def _softened(unmet: Unmet) -> Unmet:
+    """A call by a template may be one that these values are not meant to reach."""
+    return msgspec.structs.replace(
+        unmet, diagnostic=msgspec.structs.replace(unmet.diagnostic, severity=Severity.WARNING)
+    )
 
 
 def _misfits(call: Call, child: Compilation | None) -> list[Unmet]:
