@@ -76,11 +76,15 @@ class Worker:
         await self._ship()
 
     async def _give_back(self, holdings: Sequence[Holding]) -> None:
+        """Others may have it once nothing of it runs here: tools that are stopped may clean up first."""
         if not holdings:
             return
+        ending = [pipe.task for holding in holdings for pipe in holding.pipes.values() if pipe.task is not None]
         for holding in holdings:
             self._drop(holding)
             holding.lose()
+        if ending:
+            await asyncio.wait(ending, timeout=self._limits.margin_s)
         with suppress(Unavailable):
             await self._control.release([holding.granted for holding in holdings])
 
