@@ -55,7 +55,8 @@ async def summary_of(rig: Rig, name: str) -> Summary:
 
 
 async def told(rig: Rig, name: str) -> Told:
-    return await told_of(rig.store, await standing_of(rig.store, loader(rig), await summary_of(rig, name)))
+    summary = await summary_of(rig, name)
+    return await told_of(rig.store, await standing_of(rig.store, loader(rig), summary, has_times=True))
 
 
 async def shown(rig: Rig, name: str) -> list[str]:
@@ -198,7 +199,7 @@ async def test_of_many_iterations_that_failed_the_first_are_told_with_why_and_th
     await rig.end(name)
     store.events_read = 0
     found = record(await told(rig, name))
-    assert store.events_read <= limits.snapshot_every + limits.letters_max + 20
+    assert store.events_read <= limits.snapshot_every + limits.letters_max + 30
     failures = found["failures"]
     assert isinstance(failures, list)
     assert len(failures) == 11
