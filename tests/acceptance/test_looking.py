@@ -58,6 +58,9 @@ def test_children_are_listed_named_and_heard_from_their_parent(project: Path) ->
     noetl("run", "parent.yaml", "-q", folder=project)
     assert len(out(project, "executions").splitlines()) == 1
     assert len(out(project, "executions", "--children").splitlines()) == 4
+    cut = noetl("executions", "--children", "-n", "3", folder=project)
+    assert (len(cut.stdout.splitlines()), cut.stderr) == (3, "these are 3, and there are more; -n N lists N\n")
+    assert noetl("executions", "--children", "-n", "4", folder=project).stderr == ""
     below = out(project, "executions", "--of", "@latest").splitlines()
     assert [line.split()[1] for line in below] == ["completed", "failed", "completed"]
     assert "child.yaml" in out(project, "status", shlex.split(below[1])[0])

@@ -63,7 +63,7 @@ async def test_what_others_started_is_listed_where_it_is_asked_for(rig: Rig) -> 
     await called(rig)
     assert await names(rig, Arguments()) == ["r2", "r1"]
     assert await names(rig, Arguments(children=True)) == ["r2", "r1", *BELOW]
-    assert await names(rig, Arguments(children=True, limit="3")) == ["r2", "r1", BELOW[0]]
+    assert await names(rig, Arguments(children=True, limit="2")) == ["r2", "r1", BELOW[0]], "one more"
     assert await names(rig, Arguments(of="r1")) == BELOW
     assert await names(rig, Arguments(of="@latest")) == []
     assert await names(rig, Arguments(of="r1", status="failed")) == [BELOW[1]]

@@ -39,22 +39,26 @@ async def list_executions(wanted: Arguments, console: Console, folder: Path, env
     if not wanted.limit.isdigit() or wanted.limit == "0":
         raise Stopped(f'noetl executions: --limit takes a whole number above 0; found "{wanted.limit}"')
     async with opened(required(home_of(folder, environment)), folder) as local:
-        found = await listed(local.store, wanted, worked_on(local.home))
+        listing = await listed(local.store, wanted, worked_on(local.home))
         now = local.system.now()
+    found = listing[: int(wanted.limit)]
     if wanted.output == "json":
         console.data(printed([_record(each) for each in found]))
     else:
         _print(found, now, console)
+        if len(listing) > len(found):
+            console.say(f"these are {len(found)}, and there are more; -n N lists N")
     return OK
 
 
 async def listed(store: Store, wanted: Arguments, held: frozenset[str]) -> list[Listed]:
+    """As many as are wanted, and one more where there are more."""
     found: list[Listed] = []
     async for summary in _asked(store, wanted):
         each = Listed(summary, await is_interrupted(store, summary, held))
         if not wanted.status or wanted.status in (summary.status, each.status):
             found.append(each)
-        if len(found) == int(wanted.limit):
+        if len(found) > int(wanted.limit):
             break
     return found
 
