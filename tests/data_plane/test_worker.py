@@ -6,6 +6,7 @@ import pytest
 
 from noetl.data_plane.limits import Limits
 from noetl.engine import events as e
+from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.output import Output
 from noetl.ports import (
     Console,
@@ -92,6 +93,23 @@ async def test_a_bug_in_a_worker_ends_the_task_run_at_once(rig: Rig) -> None:
     rig.bench.does["a"] = does
     assert await rig.end(name, within_s=5.0) == "failed"
     assert rig.bench.count("a") == 1
+
+
+@played
+async def test_a_bug_outside_of_any_task_run_costs_the_lease_and_is_poison_in_the_end(rig: Rig) -> None:
+    plane = rig.serve()
+    name = await rig.begin(plane, chain("a"))
+    draws: list[int] = []
+
+    def draw() -> float:
+        draws.append(1)
+        raise ZeroDivisionError
+
+    rig.system.draw = draw
+    rig.work(plane)
+    assert await rig.end(name, within_s=600.0) == "failed"
+    assert len(draws) == DELIVERIES_MAX
+    assert rig.bench.runs == []
 
 
 # ------------------------------------------------------------------------------ reports
