@@ -76,6 +76,7 @@ def project(tmp_path: Path) -> Path:
     texts = {"loop": LOOP, "waits": WAITS, "fails": FAILS, "wide": WIDE, "many": many(40)}
     for name, text in texts.items():
         (tmp_path / f"{name}.yaml").write_text(text, "utf-8")
+    (tmp_path / ".noetl").mkdir()  # so that no run says that it made it
     return tmp_path
 
 
