@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 INCIDENTS_MAX = 100
 WAITS_SHOWN_MAX = 10
 WAIT_WIDTH_MAX = 400
+STANDING = (For.OPERATOR, For.TIMER)
+"""What is waited for though nobody works on the execution."""
+
 WIDTH = 120
 
 
@@ -121,7 +124,7 @@ def _waiting(told: Told) -> Iterator[str]:
     name = told.standing.summary.execution_id
     waits = told.standing.waits
     if told.is_interrupted:
-        waits = [wait for wait in waits if wait.kind is For.OPERATOR]
+        waits = [wait for wait in waits if wait.kind in STANDING]
         root = name.partition(".")[0]
         yield f"  no process works on it; go on with: noetl run --resume {root}"
     for wait in waits[:WAITS_SHOWN_MAX]:
