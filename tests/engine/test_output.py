@@ -7,8 +7,14 @@ from noetl.playbook.model import Dialect
 PAGE = Output(data=[1], blocks={"http": {"status": 200, "headers": {"a": "b"}}})
 
 
+def seen_of(output: Output, kind: str, dialect: Dialect = Dialect.CANONICAL) -> dict[str, object]:
+    found = view(output, kind, dialect)
+    assert isinstance(found, dict)
+    return found
+
+
 def test_a_template_sees_every_part_and_the_block_of_the_kind() -> None:
-    seen = view(PAGE, "http", Dialect.CANONICAL)
+    seen = seen_of(PAGE, "http")
     assert (seen["status"], seen["data"], seen["ref"], seen["error"]) == ("ok", [1], None, None)
     assert seen["http"] == {"status": 200, "headers": {"a": "b"}}
     assert "result" not in seen
@@ -16,17 +22,17 @@ def test_a_template_sees_every_part_and_the_block_of_the_kind() -> None:
 
 
 def test_a_loops_output_has_its_counts() -> None:
-    seen = view(Output(loop=Loop(3, 1, 1, 1)), "", Dialect.CANONICAL)
+    seen = seen_of(Output(loop=Loop(3, 1, 1, 1)), "")
     assert seen["loop"] == {"total": 3, "succeeded": 1, "failed": 1, "skipped": 1}
 
 
 def test_a_reference_stays_a_reference() -> None:
     reference = Reference("blob", {"sha256": "1"})
-    assert view(Output(ref=reference), "http", Dialect.CANONICAL)["ref"] is reference
+    assert seen_of(Output(ref=reference), "http")["ref"] is reference
 
 
 def test_v10_sees_the_body_beside_the_status_for_http_only() -> None:
-    seen = view(PAGE, "http", Dialect.V10)
+    seen = seen_of(PAGE, "http", Dialect.V10)
     assert seen["result"] == {"data": [1], "status_code": 200, "headers": {"a": "b"}}
     assert result(PAGE, "python") == [1]
 
@@ -38,5 +44,5 @@ def test_v10_sees_nulls_where_no_answer_came() -> None:
 def test_a_failure_is_an_output() -> None:
     output = failed("connect", "refused", retryable=True, details={"host": "x"})
     assert output.status is Status.ERROR
-    seen = view(output, "http", Dialect.CANONICAL)
+    seen = seen_of(output, "http")
     assert seen["error"] == {"kind": "connect", "message": "refused", "retryable": True, "details": {"host": "x"}}

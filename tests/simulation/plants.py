@@ -366,8 +366,8 @@ def timer_revives() -> AbstractContextManager[None]:
 def children_not_cancelled() -> AbstractContextManager[None]:
     finished = effects.finished
 
-    def silent(state: Any, fact: e.WorkflowFinished) -> list[effects.Effect]:
-        return [effect for effect in finished(state, fact) if not isinstance(effect, CancelChild)]
+    def silent(path: str, state: Any, fact: e.WorkflowFinished) -> list[effects.Effect]:
+        return [effect for effect in finished(path, state, fact) if not isinstance(effect, CancelChild)]
 
     return swapped((effects, "finished", silent))
 
