@@ -82,6 +82,17 @@ workflow:
 
 
 @played
+async def test_no_slot_stands_idle_at_the_end_of_a_loop(rig: Rig) -> None:
+    plane = rig.serve()
+    rig.work(plane, limits=Limits(slots=16))
+    rig.bench.does["a"] = _sleep
+    name = await rig.begin(plane, loop_of(20, max_in_flight=8))
+    began_at = rig.loop.time()
+    assert await rig.end(name) == "completed"
+    assert rig.loop.time() - began_at < 350.0
+
+
+@played
 async def test_max_in_flight_holds_over_several_workers(rig: Rig) -> None:
     plane = rig.serve()
     for number in range(3):

@@ -321,5 +321,10 @@ def test_a_claim_should_take_one_index_for_each_slot_until_many_have_ended() -> 
     assert parked.ended == RAMP
 
 
+def test_a_claim_should_not_take_indexes_for_slots_that_it_does_not_get() -> None:
+    held, _ = claimed(Work(100, slots=5), 1, slots=4, indexes_max=4)
+    assert leases.at_once(held, 9, 100) == 1
+
+
 def test_of_what_came_back_a_claim_should_take_one_for_each_slot() -> None:
     assert leases.at_once(leases.offered(1_000, 20, [1, 2, 3]), 2, 100) == 2

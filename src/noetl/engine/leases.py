@@ -110,13 +110,13 @@ def claim(
 
 
 def at_once(work: Work, slots: int, indexes_max: int) -> int:
-    """How many indexes one claim should take: at first one for each slot, and more when many have ended.
+    """How many indexes one claim should take: at first one for each slot that it gets, and more when many have ended.
 
     So a few long ones are spread over all who could run them, and many quick ones cost few leases. Of what came back,
     or is left of an earlier run, nothing is known.
     """
     ahead = work.ended // RAMP if not work.returned else 0
-    return min(indexes_max, slots * (1 + ahead))
+    return min(indexes_max, min(slots, work.free_slots) * (1 + ahead))
 
 
 def is_open(work: Work) -> bool:
