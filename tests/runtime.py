@@ -209,7 +209,7 @@ class Rig:
         kinds: Sequence[str] = KINDS,
     ) -> Worker:
         tools: dict[str, Tool] = {kind: Noop() if kind == "noop" else self.bench for kind in kinds}
-        equipment = Equipment(tools, self.results, self.vault, self.system)
+        equipment = Equipment(tools, self.results, self.store, self.vault, self.system)
         worker = Worker(name, control, equipment, limits)
         worker.start()
         return worker

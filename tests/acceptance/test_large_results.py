@@ -100,3 +100,54 @@ def test_what_was_not_selected_is_refused_with_advice_that_works(tmp_path: Path)
     error = msgspec.json.decode(ran.stdout)["error"]
     assert error["kind"] == "data_by_reference"
     assert "Lift what is needed with `spec.result.select`" in error["message"]
+
+
+LOOPS = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: { name: loops, path: loops }
+workload: { n: 300 }
+workflow:
+  - step: each
+    loop: { in: "{{ range(workload.n) | list }}", iterator: a, spec: { mode: parallel } }
+    tool: { kind: python, input: { a: "{{ iter.a }}" }, code: "result = {'a': a, 'x': 'y' * 400}" }
+    set: { ctx.all: "{{ output.data }}" }
+    next: { arcs: [ { step: again } ] }
+  - step: again
+    loop: { in: "{{ ctx.all }}", iterator: row, spec: { mode: parallel } }
+    tool: { kind: python, input: { row: "{{ iter.row }}" }, code: "result = row['a']" }
+    next: { arcs: [ { step: last } ] }
+  - step: last
+    tool:
+      kind: python
+      input: { by_ctx: "{{ ctx.all }}", by_name: "{{ each.data }}", again: "{{ again.data }}" }
+      code: |
+        result = [len(by_ctx), by_ctx == by_name, sum(again)]
+"""
+
+
+@pytest.mark.parametrize("count", [100, 300])
+def test_the_output_of_a_loop_is_read_alike_whether_it_is_large_or_small(count: int, tmp_path: Path) -> None:
+    (tmp_path / "loops.yaml").write_text(LOOPS, "utf-8")
+    ran = noetl("run", "loops.yaml", "-q", "--set", f"n={count}", folder=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert msgspec.json.decode(ran.stdout) == [count, True, sum(range(count))]
+
+
+def test_a_run_whose_result_is_that_of_a_large_loop_shows_it(tmp_path: Path) -> None:
+    text = LOOPS.partition("    set: {")[0]
+    (tmp_path / "loops.yaml").write_text(text, "utf-8")
+    ran = noetl("run", "loops.yaml", "-q", folder=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    found = msgspec.json.decode(ran.stdout)
+    assert [row["a"] for row in found] == list(range(300))
+    assert msgspec.json.decode(noetl("result", "@latest", folder=tmp_path).stdout) == found
+
+
+def test_a_server_template_that_looks_into_a_large_loop_hears_why_it_cannot(tmp_path: Path) -> None:
+    text = LOOPS.replace('"{{ output.data }}"', '"{{ output.data | length }}"')
+    (tmp_path / "loops.yaml").write_text(text, "utf-8")
+    ran = noetl("run", "loops.yaml", "-q", folder=tmp_path)
+    assert ran.returncode == 1
+    assert "the output of a large loop" in ran.stderr
+    assert "`kind: resolve`" in ran.stderr

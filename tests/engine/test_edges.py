@@ -8,7 +8,7 @@ from noetl.engine.commands import ExpireStep, FailPoison, Rejection, Report
 from noetl.engine.decide import UNWORKED_STEPS_MAX, Surroundings, transact
 from noetl.engine.evolve import DATA_INLINE_BYTES_MAX
 from noetl.engine.output import Output
-from noetl.engine.reference import Reference
+from noetl.engine.reference import External, Reference
 from tests.engine.driver import Driver, Stored, fails
 from tests.engine.logs import only
 from tests.engine.texts import Answers, pipeline, playbook, run
@@ -157,20 +157,22 @@ HALF = "x" * (DATA_INLINE_BYTES_MAX // 2)
 def test_a_loop_gives_its_data_up_to_the_bound_to_the_byte() -> None:
     room = DATA_INLINE_BYTES_MAX - 2 * 5 - 1 - 2
     assert loop_output(None, None, "x" * room).data == [None, None, "x" * room]
-    assert loop_output(None, None, "x" * (room + 1)).data is None
-    assert loop_output(None, None, "x" * (room + 1)).ref is not None
+    over = loop_output(None, None, "x" * (room + 1))
+    assert over.ref is not None
+    assert over.data == External(over.ref, holds="list")
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (0, 2, 1)])
 def test_a_loop_past_the_bound_gives_a_reference_and_none_of_the_data(order: tuple[int, int, int]) -> None:
     output = loop_output(HALF, 1, HALF, order=order)
-    assert output.data is None
     assert output.ref is not None
+    assert output.data == External(output.ref, holds="list")
 
 
 def test_a_loop_with_data_that_is_stored_elsewhere_gives_a_reference() -> None:
     output = loop_output(1, Output(ref=Reference("blob", {"key": "k"})), 3)
-    assert (output.data, output.ref is None) == (None, False)
+    assert output.ref is not None
+    assert output.data == External(output.ref, holds="list")
 
 
 NESTED = """

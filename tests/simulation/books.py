@@ -15,7 +15,7 @@ from noetl.engine.effects import CancelChild, StartChild
 from noetl.engine.evolve import evolve
 from noetl.engine.incidents import Rows, stranded
 from noetl.engine.program import Program
-from noetl.engine.reference import Reference, has_mark
+from noetl.engine.reference import LOOP_REFERENCE, Reference, has_mark
 from noetl.engine.size import stored_in
 from noetl.engine.snapshot import decode_snapshot
 from noetl.engine.state import State, empty
@@ -196,7 +196,8 @@ class Books:
             self._note(f"event {event.execution_id}:{event.seq} stands at {name}:{seq}")
         if has_mark(data):
             for reference in stored_in(event.fact):
-                self._blob(str(reference.locator["sha256"]), name, seq)
+                if reference.type != LOOP_REFERENCE:
+                    self._blob(str(reference.locator["sha256"]), name, seq)
             for reference in references_in(event.fact):
                 self._refer(name, reference, now)
         return event.fact

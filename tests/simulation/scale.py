@@ -117,7 +117,7 @@ class Yard:
         self.planes = [
             Plane(self.store, self.catalog, self.results, Credentials(), self._system, limits) for _ in range(servers)
         ]
-        equipment = Equipment({"python": QuickTool()}, self.results, Credentials(), self._system)
+        equipment = Equipment({"python": QuickTool()}, self.results, self.store, Credentials(), self._system)
         self._workers = [
             Worker(f"worker-{number}", self.planes[number % servers], equipment, WorkerLimits(slots=slots))
             for number in range(workers)

@@ -148,9 +148,9 @@ class World:
         tool = SimulatedTool(self.ledger)
         results = results_at(network, "store", timeout_s=TIMEOUT_S)
         credentials = credentials_at(network, "store", timeout_s=TIMEOUT_S)
-        equipment = Equipment(
-            dict.fromkeys((kind.name for kind in KINDS), tool), results, credentials, self._system(name)
-        )
+        log = store_at(network, "store", timeout_s=TIMEOUT_S)
+        tools = dict.fromkeys((kind.name for kind in KINDS), tool)
+        equipment = Equipment(tools, results, log, credentials, self._system(name))
         control = control_plane_at(network, self.servers, timeout_s=TIMEOUT_S)
         life = f"{name}.{self.loop.current.life}"
         worker = Worker(life, control, equipment, self.given.worker, self.playbooks.pools)

@@ -13,13 +13,13 @@ from noetl.engine.envelope import Event, stamp
 from noetl.engine.events import Kept
 from noetl.engine.gathering import Gathered, Intervals
 from noetl.engine.output import Loop, Output, failed
-from noetl.engine.reference import External, Reference, encode_value
+from noetl.engine.reference import External, Gone, Reference, encode_value
 from noetl.engine.size import Blob
 from noetl.playbook.model import LoopMode
 from noetl.ports import Append, Console, ToolCall, Unavailable
 from noetl.storage.memory import MemoryResults, MemoryStore
-from noetl.supply.manifest import Manifests, ManifestTooLarge, Place, place_of
-from noetl.supply.shelf import Shelf
+from noetl.supply.manifest import Manifests, ManifestTooLarge, Place, iterations_of, place_of
+from noetl.supply.shelf import Shelf, Withheld
 from noetl.system import RealSystem
 from tests.tools.executing import Ended, execute
 
@@ -181,3 +181,40 @@ def loop_reference(ended: Ended) -> Reference:
 async def items(ended: Ended, reference: Reference) -> list[object]:
     manifests = Manifests(ended.store, Shelf(ended.results, 2**20))
     return await manifests.items(place_of(reference))
+
+
+def test_a_shelf_reads_back_the_output_of_a_large_loop() -> None:
+    ended = given(LOOP)
+    data = loop_output(ended).data
+    assert isinstance(data, External)
+    found = asyncio.run(Shelf(ended.results, 2**24, iterations_of(ended.store)).hydrated({"all": data}))
+    assert isinstance(found, dict)
+    assert [row and row["n"] for row in found["all"]] == [None if index == 7 else index for index in range(200)]
+
+
+def test_only_who_needs_an_output_that_is_too_large_hears_of_it() -> None:
+    ended = given(LOOP)
+    data = loop_output(ended).data
+    assert isinstance(data, External)
+
+    async def refuse(shelf: Shelf, reference: Reference) -> bytes:  # noqa: ARG001
+        raise Withheld(reference, "is too large")
+
+    shelf = Shelf(ended.results, 2**24, refuse)
+    found = asyncio.run(shelf.left_of({"all": data, "n": 1}))
+    assert isinstance(found, dict)
+    assert isinstance(found["all"], Gone)
+    with pytest.raises(Withheld, match="is too large"):
+        asyncio.run(shelf.hydrated(data))
+
+
+def test_more_than_may_be_read_at_once_is_withheld() -> None:
+    ended = given(LOOP)
+    data = loop_output(ended).data
+    assert isinstance(data, External)
+    with pytest.raises(Withheld, match="more than 1000 bytes at once"):
+        asyncio.run(Shelf(ended.results, 2**24, iterations_of(ended.store, bytes_max=1_000)).hydrated(data))
+
+
+def loop_output(ended: Ended) -> Output:
+    return next(fact.output for fact in ended.facts if isinstance(fact, e.LoopDone) and not fact.path)

@@ -63,7 +63,7 @@ async def execute(
     plane = Plane(store, catalog, results, keychain, system)
     box = make_tools(results, store, environment or {})
     every = dict(tools or {}) | {kind: box[kind] for kind in ("http", "noop", "resolve")}
-    worker = Worker("w", plane, Equipment(every, results, keychain, system), limits=Limits(slots=8))
+    worker = Worker("w", plane, Equipment(every, results, store, keychain, system), limits=Limits(slots=8))
     plane.start()
     worker.start()
     execution_id = await plane.request(playbook, {})

@@ -91,7 +91,7 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
     local = runtime.local
     tools = make_tools(local.results, local.store, environment)
     keychain = LocalKeychain(environment, local.catalog.folder)
-    equipment = Equipment(tools, local.results, keychain, local.system, runtime.ready)
+    equipment = Equipment(tools, local.results, local.store, keychain, local.system, runtime.ready)
     worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
     with present(local.home, root):
         worker.start()

@@ -35,6 +35,7 @@ from noetl.ports import (
     Store,
     Unavailable,
 )
+from noetl.supply.manifest import iterations_of
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import Missing, Shelf
 
@@ -59,7 +60,7 @@ class Executions:
         self._clock = clock
         self._signals = signals
         self._limits = limits
-        self.shelf = Shelf(results, limits.shelf_bytes_max)
+        self.shelf = Shelf(results, limits.shelf_bytes_max, iterations_of(store))
         self._loader = Loader(store, programs, self.shelf, clock, limits.read_max)
         self._deciding = Deciding(store, programs, self._loader, self.shelf, clock, limits)
         self._mailboxes = Mailboxes(limits)

@@ -16,6 +16,7 @@ from noetl.data_plane.run_step import Runner
 from noetl.engine.reference import External, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.lasting import lasting
+from noetl.supply.manifest import iterations_of
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import Missing, Shelf
 from noetl.supply.waiting import wait_for
@@ -40,7 +41,7 @@ class Worker:
         self._pools = pools
         self._within = within
         self._programs = Programs(control.playbook, equipment.ready)
-        self._shelf = Shelf(equipment.results, self._limits.shelf_bytes_max)
+        self._shelf = Shelf(equipment.results, self._limits.shelf_bytes_max, iterations_of(equipment.log))
         self._holdings: dict[int, Holding] = {}
         self._changed = asyncio.Event()
         self._asked_slots = 0

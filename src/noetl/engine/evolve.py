@@ -14,6 +14,7 @@ from noetl.engine import events as e
 from noetl.engine.gathering import Clash, Gathered, part_of
 from noetl.engine.output import NOTHING, Error, Output
 from noetl.engine.program import Program
+from noetl.engine.reference import LOOP_REFERENCE
 from noetl.engine.scopes import overlaid, patched
 from noetl.engine.state import (
     FAILURES_MAX,
@@ -430,12 +431,20 @@ def _inline(loop: LoopRun, output: Output) -> list[object] | None:
         return None
     data = output.data
     loop.data_bytes += 5 if data is None else len(msgspec.json.encode(data)) + 1
-    if data is None and output.ref is not None and output.ref.meta.sha256 != _NULL_SHA256:
+    if _is_elsewhere(output):
         loop.data_bytes = DATA_INLINE_BYTES_MAX + 1
     if loop.data_bytes <= DATA_INLINE_BYTES_MAX:
         return [data]
     loop.ended.drop_data()
     return None
+
+
+def _is_elsewhere(output: Output) -> bool:
+    """Whether the data of an iteration is what a tool stored, or that of a large loop inside it."""
+    ref = output.ref
+    if ref is None:
+        return False
+    return ref.type == LOOP_REFERENCE or (output.data is None and ref.meta.sha256 != _NULL_SHA256)
 
 
 def _values(data: object) -> e.Values:

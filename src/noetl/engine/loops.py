@@ -26,7 +26,7 @@ from noetl.engine.events import (
 from noetl.engine.output import NOTHING, Loop, Output, Status, failed
 from noetl.engine.program import Program, ReadyLevel
 from noetl.engine.reducing import can_start, needs, own_copy, reduce_onto
-from noetl.engine.reference import External, Reference, ReferenceMeta, type_name
+from noetl.engine.reference import LOOP_REFERENCE, External, Reference, ReferenceMeta, type_name
 from noetl.engine.scopes import patched
 from noetl.engine.serverside import looping
 from noetl.engine.size import hydrate
@@ -255,12 +255,12 @@ def _failed_loop(run: RunView, loop: LoopView, failure: Output) -> list[Fact]:
 
 
 def _output(state: StateView, run: RunView, loop: LoopView, whole: GatheredView, counts: Loop) -> Output:
-    """The iterations' data in index order; past the bound a reference to the log, which holds it all."""
+    """The iterations' data in index order; past the bound it is read back from the log, which holds it all."""
     if whole.data is not None:
         return Output(data=list(whole.data), loop=counts)
     locator: dict[str, object] = {"log": state.execution_id, "step_run_id": run.id, "path": list(loop.path)}
-    reference = Reference("relational", locator, meta=ReferenceMeta("application/json"))
-    return Output(ref=reference, loop=counts)
+    reference = Reference(LOOP_REFERENCE, locator, meta=ReferenceMeta("application/json"))
+    return Output(data=External(reference, holds="list"), ref=reference, loop=counts)
 
 
 def _merged(program: Program, run: RunView, loop: LoopView, done: LoopDone, reduced: Values) -> list[Fact]:

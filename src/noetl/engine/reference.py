@@ -22,6 +22,9 @@ _FIRST = _SIGN[0]
 
 _encoder = msgspec.json.Encoder()
 
+LOOP_REFERENCE = "relational"
+"""The type of a reference to what the iterations of a loop gave, which is read back from the log."""
+
 
 class ReferenceMeta(msgspec.Struct, frozen=True, omit_defaults=True):
     content_type: str = "application/json"
@@ -74,9 +77,10 @@ class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_fi
         raise self._unreadable("this value cannot be read here: it")
 
     def _unreadable(self, what: str) -> TemplateError:
+        size = self.reference.meta.bytes
+        where = f"is stored outside the log ({size} bytes)" if size else "is the output of a large loop"
         message = (
-            f"{what} is stored outside the log ({self.reference.meta.bytes} bytes). "
-            "Lift what is needed with `spec.result.select`, or fetch the data with `kind: resolve`"
+            f"{what} {where}. Lift what is needed with `spec.result.select`, or fetch the data with `kind: resolve`"
         )
         return TemplateError(message, kind="data_by_reference")
 
@@ -84,8 +88,14 @@ class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_fi
 _TYPES: dict[object, type[Reference | External | Lifted]] = {"ref": Reference, "data": External, "lifted": Lifted}
 
 
+def key_of(reference: Reference) -> str:
+    """What the data behind a reference is kept under while it is at hand."""
+    sha256 = reference.locator.get("sha256")
+    return str(sha256) if sha256 is not None else _encoder.encode(reference.locator).decode()
+
+
 class Gone(Readable):
-    """Stands in the place of data that was kept for a time, which is over. Whoever needs the data hears so."""
+    """Stands in the place of data that cannot be had, such as what was kept for a time. Whoever needs it hears so."""
 
     def __init__(self, message: str) -> None:
         self.message = message

@@ -25,6 +25,7 @@ from noetl.engine.reference import (
     each_value,
     encode_value,
     has_mark,
+    key_of,
 )
 from noetl.engine.scopes import patched
 
@@ -189,7 +190,7 @@ def hydrate(value: object, fetch: Callable[[Reference], bytes], gone: Mapping[st
     In the place of objects that are `gone` stands what says so.
     """
     if isinstance(value, External):
-        lost = gone.get(value.reference.meta.sha256 or "")
+        lost = gone.get(key_of(value.reference))
         if lost is not None:
             return lost
         found = hydrate(decode_value(fetch(value.reference)), fetch, gone)

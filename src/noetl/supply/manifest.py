@@ -7,9 +7,9 @@ import msgspec
 from noetl.engine import events as e
 from noetl.engine.codec import StoredEvent, UnknownEvent, decode, unseal
 from noetl.engine.output import Output
-from noetl.engine.reference import Reference
+from noetl.engine.reference import LOOP_REFERENCE, Reference, encode_value
 from noetl.ports import EventLog, Unavailable
-from noetl.supply.shelf import Shelf
+from noetl.supply.shelf import Iterations, Shelf, Withheld
 
 PAGE_EVENTS = 1_000
 READ_BYTES_MAX = 256 * 1024 * 1024
@@ -52,6 +52,18 @@ class Manifests:
         return await _Reading(self._log, self._shelf, self._bytes_max).items(place, start, stop, 0)
 
 
+def iterations_of(log: EventLog, bytes_max: int = READ_BYTES_MAX) -> Iterations:
+    """Lets a shelf read back the output of a large loop."""
+
+    async def read(shelf: Shelf, reference: Reference) -> bytes:
+        try:
+            return encode_value(await Manifests(log, shelf, bytes_max).items(place_of(reference)))
+        except ManifestTooLarge as error:
+            raise Withheld(reference, f"cannot be read whole: {error} and `kind: resolve`") from error
+
+    return read
+
+
 class _Reading:
     def __init__(self, log: EventLog, shelf: Shelf, bytes_max: int) -> None:
         self._log = log
@@ -90,12 +102,14 @@ class _Reading:
     async def _value(self, output: Output, depth: int) -> object:
         """The data of one iteration: that of the loop inside it, or a reference to what its tool stored."""
         ref = output.ref
+        if ref is not None and ref.type == LOOP_REFERENCE:
+            return await self.items(place_of(ref), 0, None, _deeper(depth))
         if output.data is not None or ref is None:
             value = await self._shelf.hydrated(output.data)
             if value is not output.data and ref is not None:
                 self._spend(ref.meta.bytes)
             return value
-        return await self.items(place_of(ref), 0, None, _deeper(depth)) if ref.type == "relational" else ref
+        return ref
 
     async def _facts(self, place: Place) -> AsyncIterator[e.Fact]:
         """The facts of the loop itself, up to its end. Others are passed over without being decoded."""

@@ -3,13 +3,13 @@
 Whoever needs data that is not at hand is told so by `NotAtHand`, has it fetched, and tries again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 import msgspec
 
-from noetl.engine.reference import External, Gone, Reference, decode_value, may_refer
+from noetl.engine.reference import LOOP_REFERENCE, External, Gone, Reference, decode_value, key_of, may_refer
 from noetl.engine.size import hydrate, stored_in
 from noetl.ports import ResultStore, Unavailable
 
@@ -31,13 +31,20 @@ class Missing(Unavailable):
     """What is asked for is gone or damaged; asking again does not help."""
 
 
-class Ended(Missing):
+class Withheld(Missing):
+    """What is asked for cannot be had. Only who needs it is to hear so."""
+
+    def __init__(self, reference: Reference, why: str) -> None:
+        super().__init__(f"the data of {dict(reference.locator)} {why}")
+        self.key = key_of(reference)
+
+
+class Ended(Withheld):
     """It was kept for a time, which is over."""
 
     def __init__(self, reference: Reference) -> None:
         kept = f"was kept for {reference.meta.ttl}, as `spec.result.ttl` says, and is gone"
-        super().__init__(f"the data of {dict(reference.locator)} {kept}; run again what made it")
-        self.sha256 = sha256_of(reference)
+        super().__init__(reference, f"{kept}; run again what made it")
 
 
 def missing(reference: Reference) -> Missing:
@@ -48,10 +55,14 @@ def missing(reference: Reference) -> Missing:
 
 
 class Shelf:
-    """A bounded cache of stored bytes, by sha256; those used longest ago go first, but none that someone works with."""
+    """A bounded cache of stored bytes; those used longest ago go first, but none that someone works with.
 
-    def __init__(self, results: ResultStore, bytes_max: int) -> None:
+    `iterations` reads what the iterations of a large loop gave.
+    """
+
+    def __init__(self, results: ResultStore, bytes_max: int, iterations: "Iterations | None" = None) -> None:
         self._results = results
+        self._iterations = iterations
         self._bytes_max = bytes_max
         self._size = 0
         self._blobs: dict[str, bytes] = {}
@@ -61,11 +72,11 @@ class Shelf:
     # ------------------------------------------------------------------------------ what cannot wait
 
     def fetch(self, reference: Reference) -> bytes:
-        sha256 = sha256_of(reference)
-        data = self._blobs.pop(sha256, None)
+        key = key_of(reference)
+        data = self._blobs.pop(key, None)
         if data is None:
             raise NotAtHand(reference)
-        self._blobs[sha256] = data
+        self._blobs[key] = data
         return data
 
     def value(self, stored: External | Reference) -> object:
@@ -74,10 +85,10 @@ class Shelf:
             return hydrate(stored, self.fetch)
         reference = stored.reference if isinstance(stored, External) else stored
         data = self.fetch(reference)
-        sha256 = sha256_of(reference)
-        if sha256 not in self._values:
-            self._values[sha256] = decode_value(data)
-        return self._values[sha256]
+        key = key_of(reference)
+        if key not in self._values:
+            self._values[key] = decode_value(data)
+        return self._values[key]
 
     def length(self, stored: External | Reference) -> int | None:
         found = self.value(stored)
@@ -91,13 +102,18 @@ class Shelf:
     # ------------------------------------------------------------------------------ fetching
 
     async def bring(self, reference: Reference) -> None:
-        sha256 = sha256_of(reference)
-        if sha256 in self._blobs:
+        key = key_of(reference)
+        if key in self._blobs:
             return
-        data = await self._results.get(sha256)
+        self._keep(key, await self._read(reference))
+
+    async def _read(self, reference: Reference) -> bytes:
+        if reference.type == LOOP_REFERENCE and self._iterations is not None:
+            return await self._iterations(self, reference)
+        data = await self._results.get(key_of(reference))
         if data is None:
             raise missing(reference)
-        self._keep(sha256, data)
+        return data
 
     async def hydrated(self, value: object) -> object:
         """A value or a record with all that is stored elsewhere put back."""
@@ -133,22 +149,22 @@ class Shelf:
         try:
             yield work
         finally:
-            for sha256 in work.held:
-                self._users[sha256] -= 1
-                if not self._users[sha256]:
-                    del self._users[sha256]
+            for key in work.held:
+                self._users[key] -= 1
+                if not self._users[key]:
+                    del self._users[key]
             self._make_room()
 
     async def hold(self, reference: Reference, held: dict[str, None]) -> None:
-        sha256 = sha256_of(reference)
-        if sha256 not in held:
-            held[sha256] = None
-            self._users[sha256] = self._users.get(sha256, 0) + 1
+        key = key_of(reference)
+        if key not in held:
+            held[key] = None
+            self._users[key] = self._users.get(key, 0) + 1
         await self.bring(reference)
 
-    def _keep(self, sha256: str, data: bytes) -> None:
-        if sha256 not in self._blobs:
-            self._blobs[sha256] = data
+    def _keep(self, key: str, data: bytes) -> None:
+        if key not in self._blobs:
+            self._blobs[key] = data
             self._size += len(data)
         self._make_room()
 
@@ -156,46 +172,50 @@ class Shelf:
         """What was used last stays in any case."""
         if self._size <= self._bytes_max:
             return
-        for sha256 in [each for each in [*self._blobs][:-1] if each not in self._users]:
-            self._size -= len(self._blobs.pop(sha256))
-            self._values.pop(sha256, None)
+        for key in [each for each in [*self._blobs][:-1] if each not in self._users]:
+            self._size -= len(self._blobs.pop(key))
+            self._values.pop(key, None)
             if self._size <= self._bytes_max:
                 return
+
+
+Iterations = Callable[[Shelf, Reference], Awaitable[bytes]]
+"""Reads what the iterations of a loop gave."""
 
 
 class Left:
     """What a decision sees of a shelf. Who asks how long something is that was kept for a time hears that this is over.
 
-    Any other need of it is met by `Ended`, the second time that it is to be brought.
+    Any other need of it is met by `Withheld`, the second time that it is to be brought.
     """
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._gone: dict[str, Ended] = {}
+        self._gone: dict[str, Withheld] = {}
         self.element = shelf.element
         self.fetch = shelf.fetch
 
     def length(self, stored: External | Reference) -> int | None:
-        ended = self._gone.get(sha256_of(stored.reference if isinstance(stored, External) else stored))
-        if ended is not None:
-            raise Gone(str(ended)).error
+        withheld = self._gone.get(key_of(stored.reference if isinstance(stored, External) else stored))
+        if withheld is not None:
+            raise Gone(str(withheld)).error
         return self._shelf.length(stored)
 
     async def bring(self, work: "Work", reference: Reference) -> None:
         try:
             await work.bring(reference)
-        except Ended as ended:
-            if ended.sha256 in self._gone:
+        except Withheld as withheld:
+            if withheld.key in self._gone:
                 raise
-            self._gone[ended.sha256] = ended
+            self._gone[withheld.key] = withheld
 
 
 @contextmanager
 def _noting(gone: dict[str, Gone]) -> Iterator[None]:
     try:
         yield
-    except Ended as ended:
-        gone[ended.sha256] = Gone(str(ended))
+    except Withheld as withheld:
+        gone[withheld.key] = Gone(str(withheld))
 
 
 class Work:
@@ -225,7 +245,3 @@ def decoded(reference: Reference, data: bytes) -> object:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def sha256_of(reference: Reference) -> str:
-    return str(reference.locator.get("sha256", ""))

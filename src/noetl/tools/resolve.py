@@ -7,7 +7,7 @@ from hashlib import sha256
 import msgspec
 
 from noetl.engine.output import Output, failed
-from noetl.engine.reference import Reference
+from noetl.engine.reference import LOOP_REFERENCE, Reference
 from noetl.ports import Console, EventLog, ResultStore, ToolCall, Unavailable
 from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
 from noetl.supply.shelf import Ended, Shelf, decoded, missing
@@ -72,7 +72,7 @@ class Resolve:
 
     async def _data(self, reference: Reference, wanted: Range) -> object:
         shelf = Shelf(self._results, SHELF_BYTES_MAX)
-        if reference.type == "relational":
+        if reference.type == LOOP_REFERENCE:
             if wanted.unit == "bytes":
                 raise BadInput("`range` is of items here: the reference means what the iterations of a loop gave")
             return await Manifests(self._log, shelf).items(place_of(reference), wanted.start, wanted.stop)

@@ -303,12 +303,10 @@ class BlockLoop:
 
 
 def loop_output(ends: list[Ended], counts: Counts) -> Out:
-    """The iterations' data in index order; one whose data is stored elsewhere makes the whole a reference."""
+    """The iterations' data in index order; one whose data is stored elsewhere lets the whole be read from the log."""
     good = [ended.output if not ended.kinds else NOTHING for ended in ends]
-    if any(output.data is UNSURE or (output.data is None and output.ref is UNSURE) for output in good):
+    if any(output.data is UNSURE or (output.data is None and output.ref is not None) for output in good):
         return Out(data=UNSURE, ref=UNSURE, loop=counts)
-    if any(output.data is None and output.ref is not None for output in good):
-        return Out(data=None, ref=UNSURE, loop=counts)
     return Out(data=[output.data for output in good], loop=counts)
 
 

@@ -12,6 +12,7 @@ from noetl.cli.live.words import moment, short_id
 from noetl.cli.reports.json import printed
 from noetl.engine.blame import callers_of, cause_of, origin_of, step_to_blame
 from noetl.engine.output import NOTHING, Error, Output, fields
+from noetl.supply.manifest import iterations_of
 from noetl.supply.shelf import Missing, Shelf
 
 FAILED = 1
@@ -42,7 +43,7 @@ def failed_iterations(progress: Progress) -> str | None:
 
 async def whole_output(local: Local, output: Output) -> Output:
     """The output with its data, wherever that is stored; what is gone stays a reference."""
-    shelf = Shelf(local.results, SHELF_BYTES_MAX)
+    shelf = Shelf(local.results, SHELF_BYTES_MAX, iterations_of(local.store))
     try:
         found = await shelf.hydrated(output)
     except Missing:
