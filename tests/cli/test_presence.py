@@ -31,6 +31,16 @@ def test_a_process_that_was_killed_is_not_present_and_what_it_left_goes(tmp_path
     assert os.listdir(tmp_path / FOLDER) == []
 
 
+def test_a_process_that_is_dead_and_not_yet_reaped_is_gone(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", KILLED, str(tmp_path)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        name = process.stdout.readline().strip()
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert is_gone(name)
+        assert worked_on(tmp_path) == frozenset()
+
+
 def test_a_worker_of_another_machine_may_be_alive() -> None:
     assert not is_gone("elsewhere:1:2")
     assert not is_gone(worker_name())

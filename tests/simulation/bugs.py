@@ -76,7 +76,7 @@ BUGS = (
     ),
     Bug("heartbeat_not_sent", "a worker sends no heartbeats: tools outlive their lease", 60, plants.heartbeat_not_sent),
     Bug("end_of_lease_not_told", "a heartbeat never hears that its lease is over", 40, plants.end_of_lease_not_told),
-    Bug("fence_off", "a worker that is cut off goes on", 60, plants.fence_off, plants.CUT_OFF),
+    Bug("fence_off", "a worker that is cut off goes on", 120, plants.fence_off, plants.CUT_OFF),
     Bug(
         "lease_trusted_too_long",
         "a worker trusts its lease for longer than the store",

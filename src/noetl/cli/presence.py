@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+DEAD = ("Z", "X")
+"""States of processes that do nothing any more."""
+
 FOLDER = "live"
 
 
@@ -62,12 +65,13 @@ def _text(file: Path) -> str:
 
 
 def _born_at(pid: int) -> str:
-    """When a process began, as the kernel counts; empty where there is no such process."""
+    """When a process began, as the kernel counts; empty where there is none, or one that is dead and not yet reaped."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return _is_alive(pid)
-    return text.rpartition(")")[2].split()[19]
+    state, *fields = text.rpartition(")")[2].split()
+    return fields[18] if state not in DEAD else ""
 
 
 def _is_alive(pid: int) -> str:

@@ -23,6 +23,7 @@ from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
 from noetl.cli.running.leaving import Leaving
 from noetl.cli.running.needs import Needs, refuse_unmet, tell_unread
+from noetl.cli.running.parking import try_again, unless_parked
 from noetl.cli.running.patience import Patience, patience_of
 from noetl.cli.workload import workload_of
 from noetl.engine.commands import Rejection
@@ -95,6 +96,7 @@ async def _resumed(
     playbook = await playbook_of(local, summary)
     if summary.has_ended:
         return await _told_again(runtime, summary, playbook, wanted, console)
+    await try_again(runtime, summary.execution_id)
     left = await abandoned(local.store, summary.execution_id)
     if left:
         await runtime.plane.release(left)
@@ -151,7 +153,7 @@ async def _followed(
     with Interrupts(lambda: runtime.plane.cancel(execution_id, "interrupted"), leaving, follower):
         async with working(runtime, execution_id, environment, int(wanted.slots)) as worker, patience.watching():
             leaving.hand_back = lambda: worker.stop(0.0)
-            progress = await follower.follow(runtime.plane.feed)
+            progress = await unless_parked(runtime.local.store, execution_id, follower.follow(runtime.plane.feed))
             await leaving.over()
         await leaving.over()
     code = await _told_end(runtime, progress, playbook, console, as_json=wanted.output == "json")
