@@ -57,6 +57,11 @@ def test_a_new_project_runs_as_it_is_and_shows_a_result(template: str, tmp_path:
         assert noetl("status", "@latest").code == 0
 
 
+def test_a_secret_of_a_new_project_is_for_its_owner_alone(tmp_path: Path) -> None:
+    folder = made("api", tmp_path / "demo")
+    assert (folder / "secrets/shop_token.txt").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_the_commands_that_a_new_project_shows_work(template: str, tmp_path: Path) -> None:
     folder = made(template, tmp_path / "demo")

@@ -35,6 +35,7 @@ TEMPLATES = {
         "data/weather.json": "loop/weather.json",
     },
 }
+SECRETS = "secrets/"
 SCHEMA_FILE = "noetl.schema.json"
 PROJECT, PLAYBOOK, TRY = "PROJECT", "PLAYBOOK", "TRY\n"
 """What stands in a template for the project's name, for the first playbook, and for what to try with it."""
@@ -118,5 +119,11 @@ def _write(folder: str, contents: Mapping[str, str]) -> None:
     for path, text in contents.items():
         target = os.path.join(folder, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
-        with open(target, "x", encoding="utf-8", newline="\n") as file:
+        opener = _private if path.startswith(SECRETS) else None
+        with open(target, "x", encoding="utf-8", newline="\n", opener=opener) as file:
             file.write(text)
+
+
+def _private(path: str, flags: int) -> int:
+    """Opens a file that is for its owner alone."""
+    return os.open(path, flags, 0o600)
