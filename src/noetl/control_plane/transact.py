@@ -4,10 +4,10 @@ A state that could not be committed is forgotten and folded again from the log. 
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from noetl.control_plane.claims import claim_of
 from noetl.control_plane.deciding import Deciding
@@ -38,6 +38,8 @@ from noetl.ports import (
 from noetl.supply.manifest import iterations_of
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import Missing, Shelf
+
+_T = TypeVar("_T")
 
 DOUBLINGS_MAX = 6
 """How often the rest of an execution grows whose store does not answer."""
@@ -119,16 +121,16 @@ class Executions:
             self._mailboxes.done(box)
 
     async def _prepared(self, box: Box) -> "_Prepared | None":
-        """The next letters of an execution, decided. A bug ends here and parks the execution."""
+        """The next letters of an execution, decided."""
         letters, looks = box.take(self._limits.letters_max)
-        try:
-            made = await self._made(box, letters, looks)
-            return _Prepared(box, made, looks) if made is not None else None
-        except Unavailable as trouble:
-            self._again(box, [*letters, *looks], trouble)
-        except Exception as bug:  # noqa: BLE001 — the one handler of bugs: the execution is parked, the server goes on
-            doing = " and ".join(sorted({type(letter.command).__name__ for letter in letters})) or "a look"
-            await self._park(box, [*letters, *looks], self._of_bug(box, doing, bug))
+        match await _outcome(self._made(box, letters, looks)):
+            case Draft() as made:
+                return _Prepared(box, made, looks)
+            case Unavailable() as trouble:
+                self._again(box, [*letters, *looks], trouble)
+            case Exception() as bug:
+                doing = " and ".join(sorted({type(letter.command).__name__ for letter in letters})) or "a look"
+                await self._park(box, [*letters, *looks], self._of_bug(box, doing, bug))
         return None
 
     def _of_bug(self, box: Box, doing: str, bug: Exception) -> Incident:
@@ -171,20 +173,18 @@ class Executions:
         decided = sorted((each for each in prepared if each.draft.letters), key=lambda each: each.box.execution_id)
         if not decided:
             return
-        try:
-            answers = await self._stored(decided)
-        except Unavailable as trouble:
-            for each in decided:
-                self._again(each.box, [*each.draft.letters, *each.looks], trouble)
-        except Exception as bug:  # noqa: BLE001 — the same handler: a commit of many is tried again one by one
-            if len(decided) == 1:
+        match await _outcome(self._stored(decided)):
+            case Unavailable() as trouble:
+                for each in decided:
+                    self._again(each.box, [*each.draft.letters, *each.looks], trouble)
+            case Exception() as bug if len(decided) == 1:
                 await self._park_for(decided[0], "a commit", bug)
-            else:
+            case Exception():
                 for each in decided:
                     await self._commit([each])
-        else:
-            for each, answer in zip(decided, answers, strict=True):
-                await self._followed(each, answer)
+            case answers:
+                for each, answer in zip(decided, answers, strict=True):
+                    await self._followed(each, answer)
 
     async def _stored(self, decided: Sequence["_Prepared"]) -> Sequence[Appended | Conflict | Fenced]:
         blobs = [blob for each in decided for blob in each.draft.blobs]
@@ -194,19 +194,22 @@ class Executions:
 
     async def _followed(self, each: "_Prepared", answer: Appended | Conflict | Fenced) -> None:
         """What follows an answer of the store. A bug parks this execution alone."""
+        match await _outcome(self._follow(each, answer)):
+            case Missing() as gone:
+                incident = of_missing_data(each.box.execution_id, str(gone), self._clock.now())
+                await self._park(each.box, each.looks, incident)
+            case Exception() as bug:
+                await self._park_for(each, "what follows a commit", bug)
+
+    async def _follow(self, each: "_Prepared", answer: Appended | Conflict | Fenced) -> None:
         box, made, looks = each
-        try:
-            match answer:
-                case Appended():
-                    await self._appended(box, made, looks, answer)
-                case Conflict():
-                    self._again(box, [*made.letters, *looks], None)
-                case Fenced(positions):
-                    self._fenced(box, made, looks, positions)
-        except Missing as gone:
-            await self._park(box, looks, of_missing_data(box.execution_id, str(gone), self._clock.now()))
-        except Exception as bug:  # noqa: BLE001 — the same handler, for what follows a decision
-            await self._park_for(each, "what follows a commit", bug)
+        match answer:
+            case Appended():
+                await self._appended(box, made, looks, answer)
+            case Conflict():
+                self._again(box, [*made.letters, *looks], None)
+            case Fenced(positions):
+                self._fenced(box, made, looks, positions)
 
     async def _appended(self, box: Box, made: Draft, looks: Sequence[Look], answer: Appended) -> None:
         box.troubles = 0
@@ -344,3 +347,11 @@ class _Prepared(NamedTuple):
     box: Box
     draft: Draft
     looks: Sequence[Look]
+
+
+async def _outcome(work: Awaitable[_T]) -> _T | Exception:
+    """What came of work on an execution, or what went wrong in it. It never raises."""
+    try:
+        return await work
+    except Exception as trouble:  # noqa: BLE001 — the one handler of bugs: they park their execution, the server goes on
+        return trouble
