@@ -1,6 +1,9 @@
 """What tools print is bounded: for each chunk, for each run and for each worker."""
 
+import time
+
 from noetl.data_plane.console import CHUNK_CHARS_MAX, RUN_CHARS_MAX, WAITING_MAX, Printed, TaskConsole
+from noetl.engine.secrets import texts_of
 from noetl.ports import LogChunk
 
 
@@ -44,6 +47,18 @@ def test_a_run_keeps_so_much_and_says_that_there_was_more() -> None:
     text = "".join(chunk.text for chunk in printed.take())
     assert text.startswith("x" * RUN_CHARS_MAX)
     assert text.endswith("[the rest is not kept: a task run may print 1048576 characters]\n")
+
+
+def test_what_is_not_kept_is_not_looked_through_for_secrets() -> None:
+    """Half a minute and more where it is."""
+    key = "\n".join(f"{number:064x}" for number in range(400))
+    own = TaskConsole(Printed(), StillClock(), "x", "run", frozenset(texts_of(key)))
+    text = "a line of no interest\n" * (RUN_CHARS_MAX // 20)
+    started = time.monotonic()
+    for _ in range(400):
+        own.write(text)
+    own.end()
+    assert time.monotonic() - started < 15
 
 
 def test_a_worker_that_cannot_ship_keeps_no_more_than_it_may() -> None:

@@ -2,6 +2,7 @@ import base64
 import html
 import json
 import time
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -151,14 +152,58 @@ def test_no_form_of_a_secret_is_left_in_an_address_or_in_json(secret: str) -> No
     assert hidden(forms, secret) == [MASK] * len(forms)
 
 
-@given(
-    st.lists(st.text("ab", max_size=6), max_size=12), st.frozensets(st.text("ab", min_size=4, max_size=6), max_size=3)
-)
-def test_a_redactor_hides_secrets_however_the_text_is_cut(pieces: list[str], secrets: frozenset[str]) -> None:
+@st.composite
+def printed(draw: st.DrawFn) -> tuple[frozenset[str], list[str]]:
+    """Secrets that overlap themselves and each other, and pieces of text with parts of them."""
+    secrets = draw(st.frozensets(st.text("ab", min_size=4, max_size=24), max_size=4))
+    parts = [secret[:size] for secret in sorted(secrets) for size in range(1, len(secret) + 1)]
+    text = st.sampled_from(parts) | st.text("abc", max_size=6) if parts else st.text("abc", max_size=6)
+    whole = "".join(draw(st.lists(text, max_size=12)))
+    cuts = sorted(draw(st.lists(st.integers(0, len(whole)), max_size=8)))
+    return secrets, [whole[start:stop] for start, stop in pairwise([0, *cuts, len(whole)])]
+
+
+def redacted(secrets: frozenset[str], pieces: list[str]) -> str:
     redactor = Redactor(hideable(secrets), MASK)
-    shown = "".join([*map(redactor.feed, pieces), redactor.end()])
+    return "".join([*map(redactor.feed, pieces), redactor.end()])
+
+
+@given(printed())
+def test_a_redactor_hides_the_same_however_the_text_is_cut(found: tuple[frozenset[str], list[str]]) -> None:
+    secrets, pieces = found
+    shown = redacted(secrets, pieces)
     assert not any(secret in shown for secret in secrets)
-    assert shown == "".join(pieces) or secrets
+    assert shown == redacted(secrets, ["".join(pieces)]) == redacted(secrets, list("".join(pieces)))
+    assert shown == first_and_longest_hidden("".join(pieces), hideable(secrets))
+
+
+def first_and_longest_hidden(text: str, hidden: tuple[str, ...]) -> str:
+    """What a redactor should come to, found slowly: at each place the longest secret that begins there."""
+    shown, at = "", 0
+    while at < len(text):
+        size = next((len(secret) for secret in hidden if text.startswith(secret, at)), 0)
+        shown += MASK if size else text[at]
+        at += size or 1
+    return shown
+
+
+def test_a_text_that_seems_to_begin_a_secret_everywhere_is_hidden_and_shown_as_any_other() -> None:
+    secret = "a" * 300 + "b"
+    pieces = ["a" * 250 + "x" + "a" * 10, "a" * 290, "b", "a" * 150]
+    redactor = Redactor((secret,), MASK)
+    shown = [*map(redactor.feed, pieces), redactor.end()]
+    assert "".join(shown) == "a" * 250 + "x" + MASK + "a" * 150
+    assert len(shown[0]) >= 100
+
+
+def test_a_redactor_takes_no_longer_for_a_long_secret() -> None:
+    """A minute and more where every length of every form is tried."""
+    key = "\n".join(f"{number:x}".rjust(8, "k") * 8 for number in range(400))
+    secrets = frozenset(texts_of(key))
+    started = time.monotonic()
+    assert redacted(secrets, key.splitlines(keepends=True)) == MASK
+    assert redacted(secrets, ["a line of no interest\n"] * 500) == "a line of no interest\n" * 500
+    assert time.monotonic() - started < 20
 
 
 def test_a_redactor_holds_back_no_more_than_a_beginning() -> None:

@@ -43,6 +43,8 @@ class TaskConsole:
         self._is_full = False
 
     def write(self, text: str, *, stream: str = "stdout") -> None:
+        if self._is_full:
+            return
         redactor = self._redactors.get(stream)
         if redactor is None:
             redactor = self._redactors[stream] = Redactor(self._hidden, MASK)

@@ -5,7 +5,8 @@ JSON or HTML.
 """
 
 from binascii import b2a_base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heapreplace
 from typing import AnyStr, Generic
 
 import msgspec
@@ -32,6 +33,12 @@ DEPTH_MAX = 100
 
 WRAPPED_CHARS = 76
 """Where programs that encode base64 break its lines."""
+
+HEAD_CHARS = 8
+"""So much of a secret is looked for in what was printed, before the rest of it is compared."""
+
+HEADS_TRIED_MAX = 100
+"""Places at which one secret may seem to begin, in a text that is held back rather than tried any further."""
 
 _UNRESERVED = "-._~"
 _LEFT_AS_IT_IS = ("", "/", "/:@!$&'()*+,;=", "/:@!$'()*,;?")
@@ -80,55 +87,78 @@ class Redactor(Generic[AnyStr]):
         self._hidden: tuple[AnyStr, ...] = hidden
         self._mask: AnyStr = mask
         self._held: AnyStr = mask[:0]
+        self._long: list[tuple[AnyStr, AnyStr]] = [
+            (secret[:HEAD_CHARS], secret) for secret in hidden if len(secret) > HEAD_CHARS
+        ]
+        self._short: frozenset[AnyStr] = frozenset(
+            secret[:size] for secret in hidden for size in range(1, min(len(secret), HEAD_CHARS))
+        )
 
     def feed(self, piece: AnyStr) -> AnyStr:
-        shown, rest = self._hide(self._held + piece)
-        cut = self._first_suspect(rest)
-        self._held = rest[cut:]
-        return shown + rest[:cut]
+        """What may be shown: from left to right, up to what may become a secret, perhaps a longer one."""
+        text = self._held + piece
+        shown: list[AnyStr] = []
+        at, suspect = 0, self._first_suspect(text)
+        for place, end in _matches(text, self._hidden):
+            if place >= suspect:
+                break
+            shown += [text[at:place], self._mask]
+            at = end
+            suspect = suspect if suspect >= at else at + self._first_suspect(text[at:])
+        self._held = text[suspect:]
+        shown.append(text[at:suspect])
+        return self._mask[:0].join(shown)
 
     def end(self) -> AnyStr:
         """What was still held back."""
         held, self._held = self._held, self._mask[:0]
-        while (found := self._first_match(held)) is not None:
-            held = held[: found[0]] + self._mask + held[found[1] :]
-        return held
-
-    def _hide(self, text: AnyStr) -> tuple[AnyStr, AnyStr]:
-        """What may be shown, and the rest: from left to right, up to what may become a secret, perhaps a longer one."""
-        shown, at, suspect = [], 0, self._first_suspect(text)
-        places = {secret: text.find(secret) for secret in self._hidden}
-        while places := _moved_on(places, text, at):
-            place, size = min((place, -len(secret)) for secret, place in places.items())
-            suspect = suspect if suspect >= at else at + self._first_suspect(text[at:])
-            if place >= suspect:
-                break
-            shown += [text[at:place], self._mask]
-            at = place - size
-        return self._mask[:0].join(shown), text[at:]
-
-    def _first_match(self, text: AnyStr) -> tuple[int, int] | None:
-        """Where the first secret begins and ends; the longest of those that begin there."""
-        found = ((text.find(secret), -len(secret)) for secret in self._hidden)
-        at, size = min((each for each in found if each[0] >= 0), default=(-1, 0))
-        return (at, at - size) if at >= 0 else None
+        shown: list[AnyStr] = []
+        at = 0
+        for place, end in _matches(held, self._hidden):
+            shown += [held[at:place], self._mask]
+            at = end
+        shown.append(held[at:])
+        return self._mask[:0].join(shown)
 
     def _first_suspect(self, text: AnyStr) -> int:
         """Where the longest end begins that a secret begins with."""
-        longest = max((self._suspect_size(text, secret) for secret in self._hidden), default=0)
-        return len(text) - longest
+        longest = 0
+        for head, secret in self._long:
+            if len(secret) > longest:
+                longest = max(longest, _suspect_size(text, head, secret))
+        ends = (size for size in range(HEAD_CHARS - 1, longest, -1) if text[-size:] in self._short)
+        return len(text) - min(len(text), next(ends, longest))
 
-    def _suspect_size(self, text: AnyStr, secret: AnyStr) -> int:
-        sizes = range(min(len(secret) - 1, len(text)), 0, -1)
-        return next((size for size in sizes if text.endswith(secret[:size])), 0)
+
+def _suspect_size(text: AnyStr, head: AnyStr, secret: AnyStr) -> int:
+    """How long the end of a text is that a secret begins with, if it has a head at least.
+
+    A text that repeats the head without end is held back untried after a while: later it is shown all the same.
+    """
+    at = max(0, len(text) - len(secret) + 1)
+    for _ in range(HEADS_TRIED_MAX):
+        at = text.find(head, at)
+        if at < 0 or secret.startswith(text[at:]):
+            break
+        at += 1
+    return len(text) - at if at >= 0 else 0
 
 
-def _moved_on(places: Mapping[AnyStr, int], text: AnyStr, at: int) -> dict[AnyStr, int]:
-    """Where each secret is next, from a place on; those that are no more are left out."""
-    found = (
-        (secret, place if place >= at else text.find(secret, at)) for secret, place in places.items() if place >= 0
-    )
-    return {secret: place for secret, place in found if place >= 0}
+def _matches(text: AnyStr, secrets: Sequence[AnyStr]) -> Iterator[tuple[int, int]]:
+    """Where secrets begin and end, from left to right; of those that begin at one place the longest."""
+    found = [(place, -len(secret), secret) for secret in secrets if (place := text.find(secret)) >= 0]
+    heapify(found)
+    at = 0
+    while found:
+        place, size, secret = found[0]
+        if place >= at:
+            at = place - size
+            yield place, at
+        place = text.find(secret, at)
+        if place < 0:
+            heappop(found)
+        else:
+            heapreplace(found, (place, size, secret))
 
 
 def _may_hold(value: object, hidden: tuple[str, ...]) -> bool:
