@@ -4,10 +4,10 @@ A state that could not be committed is forgotten and folded again from the log. 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from noetl.control_plane.claims import claim_of
 from noetl.control_plane.deciding import Deciding
@@ -36,10 +36,9 @@ from noetl.ports import (
     Unavailable,
 )
 from noetl.supply.manifest import iterations_of
+from noetl.supply.outcome import outcome
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import Missing, Shelf
-
-_T = TypeVar("_T")
 
 DOUBLINGS_MAX = 6
 """How often the rest of an execution grows whose store does not answer."""
@@ -123,7 +122,7 @@ class Executions:
     async def _prepared(self, box: Box) -> "_Prepared | None":
         """The next letters of an execution, decided."""
         letters, looks = box.take(self._limits.letters_max)
-        match await _outcome(self._made(box, letters, looks)):
+        match await outcome(self._made(box, letters, looks)):
             case Draft() as made:
                 return _Prepared(box, made, looks)
             case Unavailable() as trouble:
@@ -173,7 +172,7 @@ class Executions:
         decided = sorted((each for each in prepared if each.draft.letters), key=lambda each: each.box.execution_id)
         if not decided:
             return
-        match await _outcome(self._stored(decided)):
+        match await outcome(self._stored(decided)):
             case Unavailable() as trouble:
                 for each in decided:
                     self._again(each.box, [*each.draft.letters, *each.looks], trouble)
@@ -194,7 +193,7 @@ class Executions:
 
     async def _followed(self, each: "_Prepared", answer: Appended | Conflict | Fenced) -> None:
         """What follows an answer of the store. A bug parks this execution alone."""
-        match await _outcome(self._follow(each, answer)):
+        match await outcome(self._follow(each, answer)):
             case Missing() as gone:
                 incident = of_missing_data(each.box.execution_id, str(gone), self._clock.now())
                 await self._park(each.box, each.looks, incident)
@@ -347,11 +346,3 @@ class _Prepared(NamedTuple):
     box: Box
     draft: Draft
     looks: Sequence[Look]
-
-
-async def _outcome(work: Awaitable[_T]) -> _T | Exception:
-    """What came of work on an execution, or what went wrong in it. It never raises."""
-    try:
-        return await work
-    except Exception as trouble:  # noqa: BLE001 — the one handler of bugs: they park their execution, the server goes on
-        return trouble

@@ -36,6 +36,7 @@ from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive
 from noetl.ports import Chance, Clock, Tool, ToolCall, Unavailable
 from noetl.processes import timeout_of
+from noetl.supply.outcome import outcome
 
 log = logging.getLogger(__name__)
 
@@ -92,16 +93,21 @@ class Runner:
         await self._acknowledged(holding, pipe)
         if not work.is_recorded:
             self._tell(holding, index, work.started)
-        try:
-            ran = await self._ran(holding, work)
-            if isinstance(ran.output, e.TaskWaiting):
-                return self._park(holding, index, ran.output)
-            await self._settle(holding, index, work, ran, ran.output)
-        except (LeaseOver, Unavailable):
-            raise
-        except Exception as bug:  # a bug of ours, told at once: given back, the work would only break the next worker
-            log.exception("task run %s broke", work.started.task_run_id)
-            await self._settle(holding, index, work, _Ran(NOTHING, {}, frozenset()), _broken(bug))
+        match await outcome(self._attempted(holding, index, work)):
+            case LeaseOver() | Unavailable() as trouble:
+                raise trouble
+            case Exception() as bug:  # told at once: given back, the work would only break the next worker
+                log.error("task run %s broke", work.started.task_run_id, exc_info=bug)
+                await self._settle(holding, index, work, _Ran(NOTHING, {}, frozenset()), _broken(bug))
+                return False
+            case is_waiting:
+                return is_waiting
+
+    async def _attempted(self, holding: Holding, index: int, work: Run) -> bool:
+        ran = await self._ran(holding, work)
+        if isinstance(ran.output, e.TaskWaiting):
+            return self._park(holding, index, ran.output)
+        await self._settle(holding, index, work, ran, ran.output)
         return False
 
     async def _ran(self, holding: Holding, work: Run) -> "_Ran":
@@ -163,9 +169,11 @@ class Runner:
         """Runs a tool; if it takes long, people see meanwhile that it started."""
         telling = asyncio.get_running_loop().call_later(self._limits.tell_after_s, self._wake)
         try:
-            return plain(await _in_time(tool, call, console))
-        except Exception as bug:  # noqa: BLE001 — whatever a tool raises is an error of its task alone
-            return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
+            match await outcome(_in_time(tool, call, console)):
+                case Exception() as bug:  # whatever a tool raises is an error of its task alone
+                    return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
+                case output:
+                    return output
         finally:
             telling.cancel()
             console.end()
@@ -241,7 +249,7 @@ async def _in_time(tool: Tool, call: ToolCall, console: TaskConsole) -> Output:
     limit = asyncio.timeout(limit_s)
     try:
         async with limit:
-            return await tool.run(call, console)
+            return plain(await tool.run(call, console))
     except TimeoutError:
         if not limit.expired():
             raise

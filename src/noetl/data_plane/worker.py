@@ -17,6 +17,7 @@ from noetl.engine.reference import External, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.lasting import lasting
 from noetl.supply.manifest import iterations_of
+from noetl.supply.outcome import outcome
 from noetl.supply.programs import Programs
 from noetl.supply.shelf import Missing, Shelf
 from noetl.supply.waiting import wait_for
@@ -161,17 +162,16 @@ class Worker:
         for claim in claims:
             if claim.epoch in self._holdings:
                 continue
-            try:
-                holding = await self._in_hand(claim, granted_at)
-            except Missing as gone:
-                log.warning("lease %d on %s cannot be worked on: %s", claim.epoch, claim.step, gone)
-            except Unavailable:
-                await self._refuse(claim.granted)
-            except Exception:  # as below: one claim that breaks must not end the worker
-                log.exception("lease %d on %s broke", claim.epoch, claim.step)
-            else:
-                self._holdings[claim.epoch] = holding
-                self._fill(holding)
+            match await outcome(self._in_hand(claim, granted_at)):
+                case Holding() as holding:
+                    self._holdings[claim.epoch] = holding
+                    self._fill(holding)
+                case Missing() as gone:
+                    log.warning("lease %d on %s cannot be worked on: %s", claim.epoch, claim.step, gone)
+                case Unavailable():
+                    await self._refuse(claim.granted)
+                case bug:
+                    log.error("lease %d on %s broke", claim.epoch, claim.step, exc_info=bug)
 
     async def _refuse(self, granted: Granted) -> None:
         with suppress(Unavailable):
@@ -214,19 +214,17 @@ class Worker:
 
     async def _run(self, holding: Holding, index: int) -> None:
         began_at = self._clock.monotonic()
-        try:
-            is_parked = await self._runner.run(holding, index)
-        except LeaseOver:
-            self.lose(frozenset({holding.claim.epoch}))
-            return
-        except Exception:  # the one handler of bugs: the lease runs out, and what comes back too often is poison
-            log.exception("lease %d on %s broke", holding.claim.epoch, holding.step_run_id)
-            self.lose(frozenset({holding.claim.epoch}))
-            return
-        self._pace.took(self._clock.monotonic() - began_at)
-        holding.leave(index, is_parked=is_parked)
-        self._fill(holding)
-        self._changed.set()
+        match await outcome(self._runner.run(holding, index)):
+            case LeaseOver():
+                self.lose(frozenset({holding.claim.epoch}))
+            case Exception() as bug:  # the lease runs out, and what comes back too often is poison
+                log.error("lease %d on %s broke", holding.claim.epoch, holding.step_run_id, exc_info=bug)
+                self.lose(frozenset({holding.claim.epoch}))
+            case is_parked:
+                self._pace.took(self._clock.monotonic() - began_at)
+                holding.leave(index, is_parked=is_parked)
+                self._fill(holding)
+                self._changed.set()
 
     async def advance(self, holding: Holding) -> None:
         """Something of a holding was told: it may be over, and others may go on that were held up by what was untold.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from noetl.playbook.model import Block, Playbook, Step
     from noetl.playbook.vocabulary import Vocabulary
+
+T = TypeVar("T")
 
 GROUP = "noetl.tools"
 BUILT_IN = frozenset(kind.name for kind in KINDS)
@@ -93,7 +95,8 @@ def load(kind: str) -> Plugin | None:
     point = next(iter(found.values()))
     if kind in BUILT_IN:
         raise BrokenPlugin(f"{_whence(point)} adds the kind `{kind}`, which NoETL has itself; give it another name")
-    return _checked(point, _imported(point))
+    cure = "; install the package again, or uninstall it"
+    return _checked(point, _theirs(point.load, f"{_whence(point)} cannot be imported", cure))
 
 
 def made(kind: str, parts: Parts) -> Tool | None:
@@ -101,10 +104,7 @@ def made(kind: str, parts: Parts) -> Tool | None:
     plugin = load(kind)
     if plugin is None:
         return None
-    try:
-        tool = plugin.make(parts)
-    except Exception as error:
-        raise BrokenPlugin(f"the tool of the kind `{kind}` cannot be made: {_told(error)}") from error
+    tool = _theirs(lambda: plugin.make(parts), f"the tool of the kind `{kind}` cannot be made")
     if not callable(getattr(tool, "run", None)) or not callable(getattr(tool, "close", None)):
         found = type(tool).__name__
         raise BrokenPlugin(f"`make` of the kind `{kind}` must give a tool with `run` and `close`; it gave {found}")
@@ -119,18 +119,12 @@ def _kind(name: str) -> Kind | BrokenPlugin:
     return plugin.kind if plugin is not None else BrokenPlugin(f"the package of the kind `{name}` is gone")
 
 
-def _imported(point: EntryPoint) -> object:
-    """Whatever the package raises while it is imported is its own trouble, and nobody else's."""
+def _theirs(call: Callable[[], T], trouble: str, cure: str = "") -> T:
+    """Whatever the code of a package raises is its own trouble, and nobody else's."""
     try:
-        return point.load()
+        return call()
     except Exception as error:
-        raise BrokenPlugin(
-            f"{_whence(point)} cannot be imported: {_told(error)}; install the package again, or uninstall it"
-        ) from error
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+        raise BrokenPlugin(f"{trouble}: {type(error).__name__}: {error}{cure}") from error
 
 
 def _checked(point: EntryPoint, plugin: object) -> Plugin:
