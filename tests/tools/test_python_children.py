@@ -130,7 +130,7 @@ async def test_a_child_knows_nothing_of_our_environment_and_descriptors() -> Non
     assert (environment["NOETL_IDEMPOTENCY_KEY"], environment["NOETL_ATTEMPT"]) == ("key-1", "2")
     assert "s3cret" not in str(environment)
     assert is_leader
-    assert len(descriptors) == 6  # three streams, its channel, what ties it to us, and the listing itself
+    assert len(descriptors) == 7  # three streams, both ends of its channel, what ties it to us, and the listing itself
 
 
 async def test_a_timeout_kills_the_child_and_all_it_started() -> None:

@@ -39,6 +39,7 @@ READ_BYTES = 64 * 1024
 """More would cost a mapping of its own at every read."""
 
 _encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
+_read = json.JSONDecoder().raw_decode
 _codes: dict[tuple[str, str, int], types.CodeType] = {}
 _takers: dict[types.CodeType, Taker] = {}
 
@@ -52,17 +53,18 @@ class Refused(Exception):
 
 
 def main() -> None:
-    channel, memory_bytes_max, open_files_max, answer_bytes_max = map(int, sys.argv[1:5])
-    os.set_inheritable(channel, False)
+    requests, answers, memory_bytes_max, open_files_max, answer_bytes_max = map(int, sys.argv[1:6])
+    os.set_inheritable(requests, False)
+    os.set_inheritable(answers, False)
     _limit(memory_bytes_max, open_files_max)
     sys.argv = [""]
     sys.path[0] = ""
     setting = Setting()
     while True:
-        data = _receive(channel)
+        data = _receive(requests)
         if data is None:
             return
-        _send(channel, answer(json.loads(data), setting, answer_bytes_max))
+        _send(answers, answer(_read(data.decode())[0], setting, answer_bytes_max))
         setting.clear()
 
 
@@ -477,21 +479,21 @@ def _sorted(items: list[Any]) -> list[Any]:
 # ------------------------------------------------------------------------------ the channel
 
 
-def _receive(channel: int) -> bytes | None:
+def _receive(requests: int) -> bytes | None:
     data = bytearray()
     while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
-        piece = os.read(channel, READ_BYTES)
+        piece = os.read(requests, READ_BYTES)
         if not piece:
             return None
         data += piece
     return bytes(data[4:])
 
 
-def _send(channel: int, data: bytes) -> None:
+def _send(answers: int, data: bytes) -> None:
     rest = memoryview(len(data).to_bytes(4, "big") + data)
     try:
         while rest:
-            rest = rest[os.write(channel, rest) :]
+            rest = rest[os.write(answers, rest) :]
     except OSError:
         os._exit(MUTE_CODE)
 

@@ -1,26 +1,22 @@
 """Warm children: interpreters that have started already, each for one playbook alone."""
 
 import asyncio
-import socket
 from codecs import getincrementaldecoder
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from noetl.ports import Console
 from noetl.processes import Command, Process, death
+from noetl.tools.python.channel import Channel
 from noetl.tools.python.child import MUTE_CODE
 
 PROGRAM = str(Path(__file__).with_name("child.py"))
-RECEIVE_BYTES = 64 * 1024
 MUTE_S = 0.1
 """How long a child may live whose channel is closed: one that dies closes it too, a little before its end is known."""
 
 MUTE = "the code closed the channel to its worker, as `os.closerange` does, so that no result can come through"
-
-_HEAD_BYTES = 4
 
 _decoder = getincrementaldecoder("utf-8")
 
@@ -43,50 +39,33 @@ class Child:
         self.runs = 0
         self.is_stopped = False
         self._is_mute = False
-        self._loop = asyncio.get_running_loop()
         self._console: Console | None = None
         self._decoders = {stream: _decoder("replace") for stream in ("stdout", "stderr")}
-        self._received = bytearray()
-        self._answer: asyncio.Future[bytes | None] | None = None
-        self._channel, theirs = socket.socketpair()
-        self._channel.setblocking(False)
+        self._channel = Channel(self._forsake)
         try:
-            self._process = Process(_command(home, environment, theirs.fileno()), self._print)
+            self._process = Process(_command(home, environment, self._channel.theirs), self._print)
         except (OSError, ValueError):
             self._channel.close()
             raise
         finally:
-            theirs.close()
-        self._process.ended.add_done_callback(lambda _ended: self._lose())
-        self._loop.add_reader(self._channel, self._receive)
+            self._channel.hand_over()
+        self._process.ended.add_done_callback(lambda _ended: self._channel.close())
 
     @property
     def is_alive(self) -> bool:
-        return self._channel.fileno() >= 0 and not self.is_stopped
+        return self._channel.is_open and not self.is_stopped
 
     async def ask(self, request: bytes, console: Console) -> bytes | None:
         """The answer to a request, or None where the child died of it. What it prints meanwhile goes to the console."""
         self.runs += 1
         self._console = console
-        self._answer = self._loop.create_future()
         try:
-            await self._send(len(request).to_bytes(_HEAD_BYTES, "big") + request)
-            answer = await self._answer
+            answer = await self._channel.ask(request)
             if answer is not None:
                 self._process.drain()
             return answer
         finally:
-            self._answer = self._console = None
-
-    async def _send(self, data: bytes) -> None:
-        """One that died meanwhile gets nothing: its end is told elsewhere."""
-        with suppress(ConnectionError):
-            try:
-                sent = self._channel.send(data)
-            except BlockingIOError:
-                sent = 0
-            if sent < len(data):
-                await self._loop.sock_sendall(self._channel, data[sent:])
+            self._console = None
 
     async def ended(self) -> str:
         """Waits for the end of the child, and says in words how that came."""
@@ -105,8 +84,7 @@ class Child:
     async def stop(self) -> None:
         """Ends the child as `terminate` does, and waits until nothing is left of it."""
         self.is_stopped = True
-        with suppress(OSError):
-            self._channel.shutdown(socket.SHUT_WR)  # one that waits for the next request need not
+        self._channel.shut()  # one that waits for the next request need not
         await self._process.stop()
 
     async def end(self) -> None:
@@ -114,34 +92,14 @@ class Child:
         self.is_stopped = True
         await self._process.end()
 
-    def _receive(self) -> None:
-        try:
-            data = self._channel.recv(RECEIVE_BYTES)
-        except BlockingIOError:
-            return
-        except ConnectionError:
-            data = b""
-        if not data:
-            self._loop.remove_reader(self._channel)
-            self._loop.call_later(MUTE_S, self._silence)
-            return
-        self._received += data
-        whole = _HEAD_BYTES + int.from_bytes(self._received[:_HEAD_BYTES], "big")
-        if len(self._received) >= max(whole, _HEAD_BYTES) and self._answer is not None and not self._answer.done():
-            self._answer.set_result(bytes(self._received[_HEAD_BYTES:whole]))
-            self._received.clear()
+    def _forsake(self) -> None:
+        """The child has closed the channel: it is about to end, or else it is of no use."""
+        asyncio.get_running_loop().call_later(MUTE_S, self._silence)
 
     def _silence(self) -> None:
-        """One that closed its channel and lives on is of no use."""
         if not self._process.ended.done() and not self.is_stopped:
             self._is_mute = True
             self._process.kill()
-
-    def _lose(self) -> None:
-        self._loop.remove_reader(self._channel)
-        self._channel.close()
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_result(None)
 
     def _print(self, data: bytes, stream: str) -> None:
         text = self._decoders[stream].decode(data)
@@ -182,7 +140,7 @@ class Pool:
             await child.end()
 
 
-def _command(home: Home, environment: Mapping[str, str], channel: int) -> Command:
-    numbers = (channel, home.memory_bytes_max, home.open_files_max, home.answer_bytes_max)
+def _command(home: Home, environment: Mapping[str, str], channel: tuple[int, int]) -> Command:
+    numbers = (*channel, home.memory_bytes_max, home.open_files_max, home.answer_bytes_max)
     argv = [home.python, "-X", "utf8", PROGRAM, *map(str, numbers)]
-    return Command(argv, environment, descriptors=(channel,))
+    return Command(argv, environment, descriptors=channel)
