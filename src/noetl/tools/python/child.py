@@ -60,10 +60,7 @@ def main() -> None:
     sys.argv = [""]
     sys.path[0] = ""
     setting = Setting()
-    while True:
-        data = _receive(requests)
-        if data is None:
-            return
+    while (data := _receive(requests)) is not None:
         _send(answers, answer(_read(data.decode())[0], setting, answer_bytes_max))
         setting.clear()
 
