@@ -1,6 +1,8 @@
 """Child processes end with the process that started them, even when that is killed."""
 
 import asyncio
+import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -25,14 +27,16 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the kernel of Linux does it")
-def test_a_child_and_its_group_die_with_us_however_we_end() -> None:
+def test_a_child_and_its_group_die_with_us_however_we_end_where_the_kernel_can_see_to_it() -> None:
     with subprocess.Popen([sys.executable, "-c", KEEPER], stdout=subprocess.PIPE, text=True) as keeper:
         assert keeper.stdout is not None
         pids = [int(keeper.stdout.readline()) for _ in range(2)]
         assert all(map(is_running, pids))
         keeper.send_signal(signal.SIGKILL)
-    assert are_soon_gone(*pids)
+    are_bound = are_soon_gone(*pids)
+    for pid in filter(is_running, pids):
+        os.kill(pid, signal.SIGKILL)
+    assert are_bound == hasattr(fcntl, "F_SETSIG")
 
 
 def test_a_program_that_is_not_there_leaves_no_descriptors() -> None:

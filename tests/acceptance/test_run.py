@@ -1,13 +1,13 @@
 import os
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from tests.acceptance.process import PROGRAM, TIMEOUT_S, environment, noetl
+from tests.tools.calling import is_running
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: sample, path: sample }\n"
 HELLO = f"""{HEAD}
@@ -42,7 +42,7 @@ workflow:
     tool:
       kind: script
       script: |
-        echo started
+        echo started $$
         exec sleep 600
 """
 
@@ -193,26 +193,19 @@ def started(project: Path) -> subprocess.Popen[str]:
     return process
 
 
-def is_running(command: str) -> bool:
-    """Whether a process of that command line is left."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip())
-            except OSError:
-                continue
-    return command in found
+def pid_of_the_tool(project: Path) -> int:
+    return int(noetl("logs", "@latest", folder=project).stdout.split()[-1])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="looks at processes through /proc")
 def test_a_cancel_from_another_terminal_reaches_a_live_run_and_stops_its_tools(project: Path) -> None:
     process = started(project)
+    tool = pid_of_the_tool(project)
+    assert is_running(tool)
     assert noetl("cancel", "@latest", "--reason", "enough", folder=project).returncode == 0
     _, errors = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 4
     assert "cancelled: enough" in errors
-    assert not is_running("sleep 600")
+    assert not is_running(tool)
 
 
 def test_ctrl_c_cancels_the_run(project: Path) -> None:

@@ -40,6 +40,8 @@ def is_running(pid: int) -> bool:
     try:
         os.kill(pid, 0)
         stat = Path(f"/proc/{pid}/stat").read_text()
-    except (ProcessLookupError, FileNotFoundError):
+    except ProcessLookupError:
         return False
+    except FileNotFoundError:  # gone in between, or a system without such files
+        return not Path("/proc/self/stat").exists()
     return stat.rpartition(")")[2].split()[0] != "Z"

@@ -50,7 +50,7 @@ class Scratch:
         if self._own is None or not self._own.path.is_dir():  # programs that clean up may take what is old
             self.close()
             self._own = _Own(self._around)
-            sweep(self._around)
+            sweep(self._around, os.getuid())
         found = self._own.path / str(next(self._numbers))
         found.mkdir()
         return found
@@ -64,11 +64,11 @@ class _Own:
         self.remove = weakref.finalize(self, _remove, self.path, lock)
 
 
-def sweep(around: Path) -> None:
-    """Removes the folders of processes of this user that are gone."""
+def sweep(around: Path, user: int) -> None:
+    """Removes the folders of processes of a user that are gone."""
     for path in around.glob(f"{PREFIX}*"):
         with suppress(OSError):  # one that is none of ours, or that another sweeps
-            lock = _lock(path) if _is_own(path) else None
+            lock = _lock(path) if _is_of(user, path) else None
             if lock is not None:
                 _remove(path, lock)
 
@@ -99,9 +99,9 @@ def _lock(path: Path, flags: int = 0) -> int | None:
     return None
 
 
-def _is_own(path: Path) -> bool:
+def _is_of(user: int, path: Path) -> bool:
     found = path.lstat()
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == user
 
 
 def _remove(path: Path, lock: int) -> None:
