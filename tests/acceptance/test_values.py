@@ -102,6 +102,81 @@ def test_the_first_task_begins_a_run_unless_a_rule_may_keep_it_from_that(tmp_pat
     assert '"go"' not in told
 
 
+LOOPED = """workload: { n: 2, k: 2 }
+workflow:
+  - step: all
+    loop:
+      in: "{{ range(workload.n) | list }}"
+      iterator: i
+      spec: { mode: parallel, max_in_flight: "{{ workload.k }}" }
+    tool: [ { name: t, kind: python, code: "result = 1", input: { x: "{{ workload.missing ~ iter.i }}" } } ]
+"""
+
+
+def test_what_the_tasks_of_a_looped_first_step_lack_is_an_error_unless_nothing_is_looped_over(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOPED)
+    ran = dry(tmp_path)
+    assert ran.returncode == 3
+    assert 'flow.yaml:11:83: error: `workload` has no "missing" [NOE955]' in ran.stderr
+    assert ran.stdout.startswith("shop/flow would fail: 1 error, see above")
+    assert noetl("run", "flow.yaml", folder=tmp_path).returncode == 1
+    empty = dry(tmp_path, "--set", "n=0")
+    assert empty.returncode == 0
+    assert "flow.yaml:11:83: warning" in empty.stderr
+    assert noetl("run", "flow.yaml", "--set", "n=0", folder=tmp_path).returncode == 0
+
+
+def test_a_template_that_the_first_item_does_not_fit_is_an_error(tmp_path: Path) -> None:
+    write(tmp_path, "flow", LOOPED.replace("workload.missing ~ iter.i", "iter.i + workload.s"))
+    ran = dry(tmp_path, "--set", "s=x")
+    assert ran.returncode == 3
+    assert "flow.yaml:11:74: error: cannot add a number and text" in ran.stderr
+
+
+def test_how_many_may_run_at_once_is_shown_with_its_value_and_only_of_a_parallel_loop(tmp_path: Path) -> None:
+    body = LOOPED.replace("workload.missing", "1")
+    write(tmp_path, "flow", body)
+    assert "  all  python; loop parallel, at most 3 at once\n" in dry(tmp_path, "--set", "k=3").stdout
+    inner = body.replace("iter.i", "iter.j").replace(
+        "iterator: i\n", "iterator: i\n      loop: { in: [ 1 ], iterator: j }\n"
+    )
+    write(tmp_path, "flow", inner.replace("mode: parallel", "mode: sequential"))
+    ran = dry(tmp_path, "--set", "k=0")
+    assert "  all  python; loop sequential; in it a loop sequential\n" in ran.stdout
+    assert ran.stderr == ""
+
+
+@pytest.mark.parametrize(("given", "told"), [("0", "0"), ("-2", "-2"), ("x", "'x'"), ("2.5", "2.5"), ("true", "True")])
+def test_a_max_in_flight_that_is_no_whole_number_from_1_is_told_before_the_run(
+    tmp_path: Path, given: str, told: str
+) -> None:
+    write(tmp_path, "flow", LOOPED.replace("workload.missing", "1"))
+    ran = dry(tmp_path, "--set", f"k={given}")
+    assert ran.returncode == 3
+    expected = f"error: `max_in_flight` must be a whole number of at least 1, not {told} [NOE956]"
+    assert f"flow.yaml:10:46: {expected}" in ran.stderr
+
+
+def test_a_run_tells_of_a_max_in_flight_that_a_later_step_cannot_take(tmp_path: Path) -> None:
+    first = "workflow:\n  - step: first\n    tool: { kind: noop }\n    next: { arcs: [ { step: all } ] }\n"
+    write(tmp_path, "flow", LOOPED.replace("workload.missing", "1").replace("workflow:\n", first))
+    ran = noetl("run", "flow.yaml", "--set", "k=0", folder=tmp_path)
+    assert "flow.yaml:13:46: warning: `max_in_flight` must be a whole number of at least 1, not 0" in ran.stderr
+    assert ran.stderr.index("[NOE956]") < ran.stderr.index("first started")
+
+
+def test_what_the_first_step_asks_before_it_starts_is_told_by_a_dry_run(tmp_path: Path) -> None:
+    rule = '{ when: "{{ workload.n + workload.s > 1 }}", then: { allow: true } }'
+    admit = f"    spec: {{ policy: {{ admit: {{ rules: [ {rule} ] }} }} }}\n"
+    write(tmp_path, "flow", LOOPED.replace("  - step: all\n", f"  - step: all\n{admit}"))
+    ran = dry(tmp_path, "--set", "s=x")
+    assert ran.returncode == 3
+    assert "flow.yaml:7:49: error: cannot add a number and text" in ran.stderr
+    denied = dry(tmp_path, "--set", "s=-5")
+    assert denied.returncode == 0
+    assert '`workload` has no "missing"' in denied.stderr
+
+
 def test_a_template_that_does_without_a_key_is_no_matter(tmp_path: Path) -> None:
     body = """workload: { a: {} }
 workflow:

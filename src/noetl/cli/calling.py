@@ -56,7 +56,7 @@ def calls_of(compilation: Compilation, workload: Mapping[str, object] | None = N
         return
     for owner in owners(compilation.document):
         for task in owner.tool:
-            path, version = (_bound(task.fields.get(name), workload) for name in ("path", "version"))
+            path, version = (bound(task.fields.get(name), workload) for name in ("path", "version"))
             if task.kind == "playbook" and path is not None and _is_known(version, task.fields.get("version")):
                 yield Call(compilation, task, path, version)
 
@@ -65,7 +65,8 @@ def _is_known(bound: str | None, written: object) -> bool:
     return bound is not None or written is None
 
 
-def _bound(written: object, workload: Mapping[str, object] | None) -> str | None:
+def bound(written: object, workload: Mapping[str, object] | None) -> str | None:
+    """A text as it is for this workload; None where it is not known."""
     if written is None or not is_template(str(written)):
         return None if written is None else str(written)
     template = parse(str(written))

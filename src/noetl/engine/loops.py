@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import islice
+from typing import TypeGuard
 
 import msgspec
 
@@ -179,10 +180,18 @@ def _in_flight(program: Program, level: ReadyLevel, scope: Scope) -> int:
     if level.loop.mode is LoopMode.SEQUENTIAL:
         return 1
     value = level.max_in_flight(scope)
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    if is_in_flight(value):
         return value
-    message = f"`max_in_flight` must be a whole number of at least 1, not {shown(repr(value))}"
-    raise BindingFailed(program.places.refusal("template", message, f"{level.path}/max_in_flight"))
+    raise BindingFailed(program.places.refusal("template", unfit_in_flight(value), f"{level.path}/max_in_flight"))
+
+
+def is_in_flight(value: object) -> TypeGuard[int]:
+    """Whether a value can be that of `max_in_flight`."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def unfit_in_flight(value: object) -> str:
+    return f"`max_in_flight` must be a whole number of at least 1, not {shown(repr(value))}"
 
 
 def _open_iteration(program: Program, state: StateView, run: RunView, loop: LoopView, stored: Stored) -> list[Fact]:

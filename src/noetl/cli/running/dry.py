@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from noetl.cli import run
+from noetl.cli.calling import bound
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, OK, Console
 from noetl.cli.live.words import duration
@@ -20,7 +21,7 @@ from noetl.cli.workload import workload_of
 from noetl.engine.layering import merge
 from noetl.playbook.diagnostics import Severity
 from noetl.playbook.drawing.mermaid import mermaid
-from noetl.playbook.model import Playbook, Step
+from noetl.playbook.model import Loop, LoopMode, Playbook, Step
 from noetl.playbook.net.analysis import analyse
 from noetl.playbook.net.findings import Bound, BoundKind, WorstCase
 
@@ -87,18 +88,22 @@ def _lines(playbook: Playbook, judged: str, workload: Mapping[str, object], wors
     yield "steps"
     width = max(len(step.name) for step in playbook.workflow)
     for step in playbook.workflow:
-        yield f"  {step.name:<{width}}  {_told(step, worst)}"
+        yield f"  {step.name:<{width}}  {_told(step, worst, workload)}"
     yield ""
     yield mermaid(playbook).rstrip()
 
 
-def _told(step: Step, worst: list[WorstCase]) -> str:
+def _told(step: Step, worst: list[WorstCase], workload: Mapping[str, object]) -> str:
     kinds = ", ".join(dict.fromkeys(task.kind for task in step.tool)) or "routing only"
-    parts = [kinds]
-    if step.loop is not None:
-        parts.append(f"loop {step.loop.mode}, at most {step.loop.max_in_flight} at once")
-    parts += [_worst(found) for found in worst if found.owner is step]
-    return "; ".join(parts)
+    loops = [_loop(level, workload) for level in (step.loop.levels() if step.loop is not None else ())]
+    own = [_worst(found) for found in worst if found.owner is step]
+    return "; ".join((kinds, *loops[:1], *(f"in it a {each}" for each in loops[1:]), *own))
+
+
+def _loop(loop: Loop, workload: Mapping[str, object]) -> str:
+    if loop.mode is LoopMode.SEQUENTIAL:
+        return f"loop {loop.mode}"
+    return f"loop {loop.mode}, at most {bound(loop.max_in_flight, workload) or loop.max_in_flight} at once"
 
 
 def _worst(found: WorstCase) -> str:

@@ -18,9 +18,12 @@ from noetl.cli.console import INVALID, Console, Stopped
 from noetl.cli.embedded import DATABASE_NAME, opened
 from noetl.cli.project import HOME_NAME, Project
 from noetl.cli.reports import text
+from noetl.cli.running.beginning import beginning
 from noetl.cli.running.interpreters import missing_interpreters
 from noetl.cli.running.values import unbound, unread
+from noetl.engine.binding import Places
 from noetl.engine.layering import merge
+from noetl.engine.program import Program
 from noetl.errors import closest
 from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Diagnostic, Severity
@@ -99,7 +102,9 @@ class Needs:
         document = _document(compilation)
         workload = merge(document.playbook.workload, given)
         codes = () if self._environment.get("NOETL_PYTHON") else unreadable_code(document)
-        found = (*unbound(document, workload), *codes)
+        kinds = self._compiler.installed.kinds_of(document.playbook)
+        program = Program(document.playbook, Places(compilation.source.name, compilation.source_map()), kinds=kinds)
+        found = (*unbound(document, workload, beginning(program, given)), *codes)
         return [Unmet(compilation, each, is_recorded=True) for each in sorted(found, key=lambda each: each.span)]
 
     async def _of_call(self, call: Call, child: Compilation | None) -> list[Unmet]:

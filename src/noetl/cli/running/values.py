@@ -7,17 +7,19 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from noetl.cli.calling import WORKLOAD, listed, meant, workload_reads
+from noetl.cli.running.beginning import Beginning, FirstTask
 from noetl.cli.workload import undeclared
+from noetl.engine.loops import is_in_flight, unfit_in_flight
+from noetl.engine.output import Error
 from noetl.errors import TemplateError
 from noetl.expressions.runtime import word_for
 from noetl.expressions.sites import Site
 from noetl.expressions.template import NameUse, Segment
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document, TemplateUse
-from noetl.playbook.model import Step
+from noetl.playbook.model import LoopMode
 from noetl.playbook.rules.needs import VALUE_NOT_GIVEN, VALUE_UNFIT
 from noetl.playbook.rules.rule import Part
-from noetl.playbook.rules.written import title
 
 Values = Mapping[str, object]
 
@@ -25,18 +27,57 @@ OF_STEP = (Site.STEP_INPUT, Site.LOOP_IN, Site.MAX_IN_FLIGHT)
 """What is evaluated when a step starts."""
 
 
-def unbound(document: Document, workload: Values) -> Iterator[Diagnostic]:
-    """Templates that cannot be evaluated with this workload: errors where the run begins with them, else warnings.
+def unbound(document: Document, workload: Values, begun: Beginning) -> Iterator[Diagnostic]:
+    """Templates that cannot be evaluated with this workload: errors where the run fails with them, else warnings.
 
     What many templates lack is told once, where it is gravest.
     """
     found: dict[str, list[Diagnostic]] = {}
+    fatal = _FatalPaths(begun)
     for use in document.notes.templates:
-        one = None if use.site.is_guard or use.template.problems else _unbound(document, use, workload)
+        one = None if use.site.is_guard or use.template.problems else _unbound(document, use, workload, begun)
         if one is not None:
-            severity = Severity.ERROR if _is_first(document, use) else Severity.WARNING
+            severity = Severity.ERROR if fatal.has(use) else Severity.WARNING
             found.setdefault(one.message, []).append(msgspec.structs.replace(one, severity=severity))
+    if begun.error is not None and not fatal.is_seen:
+        one = _told(document, begun.error)
+        found.setdefault(one.message, []).append(one)
     yield from map(_once, found.values())
+
+
+class _FatalPaths:
+    """Templates at which a run fails that begins with them. `is_seen`: the one is among them that it fails at first."""
+
+    def __init__(self, begun: Beginning) -> None:
+        self._path = place_of(begun.error) if begun.error is not None else ""
+        self._begun = begun
+        self.is_seen = False
+
+    def has(self, use: TemplateUse) -> bool:
+        path = use.place.path
+        self.is_seen = self.is_seen or path == self._path
+        task = _first_task(self._begun, use)
+        return path == self._path or self._is_beside(use) or (task is not None and task.is_fatal)
+
+    def _is_beside(self, use: TemplateUse) -> bool:
+        """Of the same step, and evaluated when that starts."""
+        step = "/".join(self._path.split("/")[:2])
+        return use.site in OF_STEP and not use.place.in_loop and use.place.path.startswith(f"{step}/")
+
+
+def place_of(error: Error) -> str:
+    """Where in the model an error lies."""
+    return str(error.details.get("path", "")) if isinstance(error.details, Mapping) else ""
+
+
+def _told(document: Document, error: Error) -> Diagnostic:
+    """What nothing but the engine knows of."""
+    path, details = place_of(error), error.details if isinstance(error.details, Mapping) else {}
+    use = next((each for each in document.notes.templates if each.place.path == path), None)
+    entry = next(step for step in document.playbook.workflow if step.name == document.playbook.entry_step)
+    place = use.node if use is not None else document.node(entry)
+    where = f"{details.get('file')}:{details.get('line')}:{details.get('column')}: "
+    return msgspec.structs.replace(VALUE_UNFIT.at(place, error.message.replace(where, "")), severity=Severity.ERROR)
 
 
 def _once(found: list[Diagnostic]) -> Diagnostic:
@@ -48,23 +89,49 @@ def _once(found: list[Diagnostic]) -> Diagnostic:
     return msgspec.structs.replace(first, hint="\n".join(filter(None, (first.hint, f"{others} the same problem"))))
 
 
-def _unbound(document: Document, use: TemplateUse, workload: Values) -> Diagnostic | None:
+def _unbound(document: Document, use: TemplateUse, workload: Values, begun: Beginning) -> Diagnostic | None:
+    task = _first_task(begun, use)
+    scope = task.scope(use.place.path) if task is not None else {WORKLOAD: workload}
     names = [name for name in use.template.names if name.root == WORKLOAD]
     missing = next((found for name in names if (found := _missing(name, workload)) is not None), None)
-    if len(names) < len(use.template.names):
+    if any(name.root not in scope for name in use.template.names):
         return _not_given(document, use, *missing) if missing is not None else None
     try:
-        value = use.template.evaluate({WORKLOAD: workload}) if names else []
+        value = use.template.evaluate(scope)
     except TemplateError as error:
         if missing is not None:
             return _not_given(document, use, *missing)
         return VALUE_UNFIT.in_template(
             document, use, Part(error.start, error.end), error.message, _shown(names, workload)
         )
-    if use.site is Site.LOOP_IN and not isinstance(value, list | tuple):
-        message = f"`loop.in` must give a list, and gives {word_for(value)}"
-        return VALUE_UNFIT.at(use.node, message, _shown(names, workload))
+    return _unfit(document, use, value, _shown(names, workload))
+
+
+def _unfit(document: Document, use: TemplateUse, value: object, hint: str | None) -> Diagnostic | None:
+    """A value that its place does not take."""
+    if use.place.path.endswith("/loop/in") and not isinstance(value, list | tuple):
+        return VALUE_UNFIT.at(use.node, f"`loop.in` must give a list, and gives {word_for(value)}", hint)
+    if use.place.path in document.once(_parallel) and not is_in_flight(value):
+        return VALUE_UNFIT.at(use.node, unfit_in_flight(value), hint)
     return None
+
+
+def _parallel(document: Document) -> frozenset[str]:
+    """Where `max_in_flight` is read: a loop that goes in order does without."""
+    return frozenset(
+        f"workflow/{step.name}{'/loop' * depth}/max_in_flight"
+        for step in document.playbook.workflow
+        for depth, level in enumerate(step.loop.levels() if step.loop is not None else (), 1)
+        if level.mode is LoopMode.PARALLEL
+    )
+
+
+def _first_task(begun: Beginning, use: TemplateUse) -> FirstTask | None:
+    """The task that a run begins with and that a template binds."""
+    if use.site not in (Site.TASK_INPUT, Site.CALL_INPUT):
+        return None
+    path = use.place.path
+    return next((task for task in begun.tasks.values() if path.startswith(f"{task.path}/")), None)
 
 
 def _missing(name: NameUse, workload: Values) -> tuple[Segment, str, Values] | None:
@@ -100,19 +167,6 @@ def _shown(names: list[NameUse], workload: Values) -> str | None:
             path = ".".join((WORKLOAD, *(segment.name for segment in name.segments)))
             shown.append(f"{path} is {msgspec.json.encode(value).decode()}")
     return "; ".join(dict.fromkeys(shown)) or None
-
-
-def _is_first(document: Document, use: TemplateUse) -> bool:
-    """Whether every run evaluates it: at the first step, or for the first task of that."""
-    entry = next((step for step in document.playbook.workflow if step.name == document.playbook.entry_step), None)
-    if entry is None or entry.admit is not None or use.place.frame.title != title(entry):
-        return False
-    return (use.site in OF_STEP and not use.place.in_loop) or (use.site is Site.TASK_INPUT and _is_of_first(entry, use))
-
-
-def _is_of_first(entry: Step, use: TemplateUse) -> bool:
-    first = entry.tool[0] if entry.tool and entry.loop is None else None
-    return first is not None and use.place.task == first.name and (first.policy is None or not first.policy.before)
 
 
 def unread(document: Document, given: Values) -> Iterator[tuple[str, str]]:
