@@ -8,8 +8,9 @@ from noetl.engine.commands import CancelExecution, RequestExecution
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.evolve import fold
 from noetl.engine.output import Output, failed
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from tests.engine.driver import Driver
+from tests.engine.rerunning import rerun
 
 HEAD = """
 apiVersion: noetl.io/v2

@@ -6,11 +6,12 @@ import msgspec
 
 from noetl.engine.commands import CancelExecution, Command, RequestExecution
 from noetl.engine.output import Output, Status, failed
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.playbook.migrate import migrate
 from tests.engine import playbooks
 from tests.engine.driver import MOVES_MAX, Driver, Tool
 from tests.engine.pagination import MARCH, OLDEST, V10
+from tests.engine.rerunning import rerun
 from tests.engine.texts import playbook
 
 

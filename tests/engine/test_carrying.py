@@ -8,8 +8,9 @@ from noetl.engine import events as e
 from noetl.engine.carrying import Unmoved, unmoved
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.output import Output, failed
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from tests.engine.driver import Driver, nothing
+from tests.engine.rerunning import rerun
 
 INNER = """\
       loop: { in: [1, 2], iterator: part, spec: { mode: parallel, max_in_flight: "{{ workload.room }}" } }

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noetl.engine import events as e
-from noetl.engine.codec import StoredEvent, UnknownEvent, decode, decode_fact, encode, is_end, unseal
+from noetl.engine.codec import StoredEvent, UnknownEvent, decode, decode_fact, encode, is_end, kind_of, unseal
 from noetl.engine.envelope import NAMES, Event, stamp
 from noetl.engine.output import Output, failed
 from noetl.engine.reference import External, Reference, encode_value
@@ -60,6 +60,12 @@ def test_a_fact_is_read_without_its_envelope_as_it_is_with_it(fact: e.Fact) -> N
 @given(facts())
 def test_the_last_event_is_known_by_its_name(fact: e.Fact) -> None:
     assert is_end(encode(event(fact))) is isinstance(fact, e.PlaybookProcessed)
+    assert kind_of(encode(event(fact))) is type(fact)
+
+
+@pytest.mark.parametrize("data", [b"damaged", b"{}", b'{"name": "workflow.renamed"}'])
+def test_what_cannot_be_read_is_of_no_kind(data: bytes) -> None:
+    assert kind_of(data) is None
 
 
 @given(facts())

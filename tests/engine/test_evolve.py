@@ -6,10 +6,11 @@ from noetl.engine.evolve import DATA_INLINE_BYTES_MAX, evolve, fold
 from noetl.engine.gathering import Gathered, Intervals
 from noetl.engine.output import Error, Output
 from noetl.engine.reference import External, Reference
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.engine.state import LoopRun, State
 from tests.engine import playbooks
 from tests.engine.driver import Driver, fails
+from tests.engine.rerunning import rerun
 from tests.engine.test_snapshot import Tool
 from tests.engine.texts import playbook
 

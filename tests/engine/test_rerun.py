@@ -8,9 +8,10 @@ from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.effects import OfferWork, effects
 from noetl.engine.evolve import fold
 from noetl.engine.output import Output
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.engine.state import Tally, empty
 from tests.engine.driver import Driver
+from tests.engine.rerunning import rerun
 from tests.engine.reruns import HEAD, PIECES, Calls, again, deep, half_way, loop, succeeded
 
 FAILED = Cut(failed_iterations=True)

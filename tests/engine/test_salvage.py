@@ -5,8 +5,9 @@ import pytest
 
 from noetl.engine import events as e
 from noetl.engine.commands import CancelExecution, RequestExecution
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from tests.engine.driver import Driver
+from tests.engine.rerunning import rerun
 from tests.engine.reruns import HEAD, PIECES, Calls, again, deep, half_way, items_called, items_done, loop, succeeded
 
 FAILED = Cut(failed_iterations=True)
@@ -259,3 +260,25 @@ def test_a_loop_that_was_done_and_whose_guard_raised_is_routed_again_without_run
     driver = Driver(GUARDED, tool, request=("y", msgspec.structs.replace(request, workload={"limit": 2}))).run()
     assert driver.state.status == "completed"
     assert tool.made == [("after_task", {"all": [1, 2]})]
+
+
+BLOCK_IN_LOOP = f"""{HEAD}
+workbook:
+  parts:
+    loop: {{ in: [1, 2], iterator: part }}
+    tool: [ {{ name: part, kind: python, code: x, input: {{ item: "{{{{ input.item ~ iter.part }}}}" }} }} ]
+workflow:
+  - step: each
+    spec: {{ policy: {{ failure: {{ mode: best_effort }} }} }}
+    loop: {{ in: [a, b], iterator: item }}
+    tool: {{ kind: workbook, task: parts, input: {{ item: "{{{{ iter.item }}}}" }} }}
+"""
+
+
+def test_iterations_of_a_workbook_block_are_part_of_the_iteration_that_calls_it() -> None:
+    origin = Driver(BLOCK_IN_LOOP, Calls(lambda _, given: given.get("item") == "b2")).run()
+    assert any(isinstance(fact, e.IterationFailed) and fact.call for fact in origin.facts)
+    tool = Calls()
+    driver = again(BLOCK_IN_LOOP, origin, FAILED, tool)
+    assert items_called(tool) == ["b1", "b2"]
+    assert driver.state.output.data == [["a1", "a2"], ["b1", "b2"]]

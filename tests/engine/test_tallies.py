@@ -4,10 +4,11 @@ from noetl.engine import events as e
 from noetl.engine.commands import RequestExecution
 from noetl.engine.evolve import evolve, fold
 from noetl.engine.output import Error, Output, failed
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.engine.state import FAILURES_MAX
 from tests.engine import playbooks
 from tests.engine.driver import Driver
+from tests.engine.rerunning import rerun
 from tests.engine.texts import playbook
 
 TWICE = playbook("""

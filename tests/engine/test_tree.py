@@ -6,11 +6,12 @@ from noetl.engine import events as e
 from noetl.engine.commands import CancelExecution
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.output import Output, failed
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.engine.tree import Counts, Kind, Node, Page, State, tree
 from noetl.playbook.model import Directive, LoopMode
 from tests.engine import playbooks
 from tests.engine.driver import Driver
+from tests.engine.rerunning import rerun
 from tests.engine.test_snapshot import Tool
 
 

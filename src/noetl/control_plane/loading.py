@@ -1,12 +1,12 @@
 """The state of an execution from its log: the last snapshot, and what came after it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Set
 from contextlib import suppress
 
 import msgspec
 
 from noetl.engine import events as e
-from noetl.engine.codec import StoredEvent, UnknownEvent, decode_fact, unseal
+from noetl.engine.codec import StoredEvent, UnknownEvent, decode_fact, kind_of, unseal
 from noetl.engine.evolve import evolve
 from noetl.engine.incidents import Incident, of_damaged_event, of_missing_program, of_unknown_event
 from noetl.engine.program import Program
@@ -67,8 +67,16 @@ class Loader:
 
     async def facts(self, execution_id: str) -> AsyncIterator[e.Fact]:
         """Every fact of a log."""
+        async for _, fact in self.numbered(execution_id):
+            yield fact
+
+    async def numbered(
+        self, execution_id: str, unread: Set[type[e.Body]] = frozenset()
+    ) -> AsyncIterator[tuple[int, e.Fact]]:
+        """The facts of a log with their numbers, but for those of some kinds."""
         async for seq, data in self._lines(execution_id):
-            yield await self._fact(execution_id, seq, data)
+            if not unread or kind_of(data) not in unread:
+                yield seq, await self._fact(execution_id, seq, data)
 
     async def readable(self, execution_id: str) -> AsyncIterator[e.Fact]:
         """Every fact of a log that can be read at all."""

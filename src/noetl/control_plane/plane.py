@@ -11,8 +11,10 @@ from noetl.control_plane.collector import Collector
 from noetl.control_plane.feed import Feed
 from noetl.control_plane.letters import Answer, Letter, Taken
 from noetl.control_plane.limits import Limits
+from noetl.control_plane.loading import Loader
 from noetl.control_plane.messages import Messages
 from noetl.control_plane.progress import progress_of
+from noetl.control_plane.reruns import Reruns
 from noetl.control_plane.signals import Signals
 from noetl.control_plane.sweeper import Sweeper
 from noetl.control_plane.timers import Timers
@@ -20,7 +22,7 @@ from noetl.control_plane.transact import Executions
 from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.incidents import mend
 from noetl.engine.layering import merge
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.ports import (
     Ask,
     Catalog,
@@ -70,6 +72,7 @@ class Plane:
         self._signals = Signals()
         self._programs = Programs(catalog.by_digest, ready)
         self._executions = Executions(store, self._programs, results, system, self._signals, limits)
+        self._reruns = Reruns(Loader(store, self._programs, self._executions.shelf, system, limits.read_max), system)
         self._messages = Messages(store, catalog, self._absent, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
@@ -125,8 +128,7 @@ class Plane:
         if program is None or (text is not None and other is None):
             what = "text of the playbook" if program is not None else "playbook"
             return Rejection("unknown", f"the {what} of {origin.execution_id} is not in the catalog")
-        facts = await self._executions.facts(origin.execution_id)
-        asked = rerun(program, origin.execution_id, facts, cut, now=self._clock.now(), text=other)
+        asked = await self._reruns.request(origin.execution_id, cut, program, other)
         if isinstance(asked, Rejection):
             return asked
         given = await self._executions.shelf.hydrated(asked.workload)

@@ -19,7 +19,6 @@ from noetl.control_plane.mailboxes import Box, Mailboxes
 from noetl.control_plane.signals import Signals
 from noetl.engine.commands import CancelExecution, Rejection
 from noetl.engine.effects import CancelChild, SetTimer, StartChild, TellParent
-from noetl.engine.events import Fact
 from noetl.engine.incidents import Incident, of_bug, of_missing_data, parked
 from noetl.engine.program import Program
 from noetl.engine.snapshot import encode_snapshot
@@ -76,13 +75,6 @@ class Executions:
         letter = Look(see, head)
         self.post(execution_id, letter)
         return await letter.answer
-
-    async def facts(self, execution_id: str) -> list[Fact]:
-        """The whole log, from its first fact on; `Unavailable` where it cannot be read."""
-        try:
-            return [fact async for fact in self._loader.facts(execution_id)]
-        except Unreadable as trouble:
-            raise Unavailable(str(trouble)) from trouble
 
     async def drain(self) -> None:
         """Takes nothing more, and ends when all that waits is answered and tidied up."""

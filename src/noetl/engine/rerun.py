@@ -8,22 +8,20 @@ asked for, where it follows from that step, and where there is nothing of it to 
 The seed stands in the new log's own first events, so that the new log folds alone.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.carrying import as_written, refusal_of
 from noetl.engine.commands import Rejection, RequestExecution
-from noetl.engine.evolve import fold
+from noetl.engine.evolve import evolve
 from noetl.engine.names import step_of
 from noetl.engine.program import Program
-from noetl.engine.salvage import Salvage, salvage, unfinished
-from noetl.engine.state import LoopRun, State
+from noetl.engine.salvage import Salvage
+from noetl.engine.state import LoopRun, State, empty
+from noetl.engine.survey import Survey
 from noetl.errors import closest
-
-Salvaged = Mapping[str, Salvage]
-"""The runs of loops that go on, and what of each is kept."""
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -33,132 +31,148 @@ class Cut(msgspec.Struct, frozen=True):
     failed_iterations: bool = False
 
 
-def rerun(
-    program: Program,
-    execution_id: str,
-    facts: Sequence[e.Fact],
-    cut: Cut,
-    *,
-    now: float,
-    text: Program | None = None,
-) -> RequestExecution | Rejection:
-    """The request that starts the rerun of an execution, whose facts are given from its first on.
+class Plan(msgspec.Struct, frozen=True):
+    """What of an execution runs `again`, and of these the `loops` that do not run anew, with what is kept of each."""
 
-    `program` is what it ran. With a `text` the rest runs that instead, or the answer says why it cannot.
-    """
-    refusal = _refusal(execution_id, facts)
+    execution_id: str
+    cut: Cut
+    survey: Survey
+    again: Set[str]
+    loops: Mapping[str, Salvage]
+
+    def takes_over(self, fact: e.Fact) -> bool:
+        """Whether it would have happened had nothing of what runs again; of loops that go on, only what is kept."""
+        loop = self.loops.get(_run_of(fact) or "")
+        return loop.keeps(fact) if loop is not None else _is_taken_over(fact, self.again)
+
+
+def plan(execution_id: str, survey: Survey, cut: Cut) -> Plan | Rejection:
+    """What is to run again, from a survey of the whole log."""
+    refusal = _refusal(execution_id, survey)
     if refusal is not None:
         return refusal
-    scheduled = {fact.step_run_id: seq for seq, fact in enumerate(facts, 1) if isinstance(fact, e.StepScheduled)}
-    asked = _asked(execution_id, facts, scheduled, cut)
+    asked = _asked(execution_id, survey, cut)
     if isinstance(asked, Rejection):
         return asked
-    again = _following(facts, {*asked, *_failed_runs(facts), *_unended(facts)})
-    loops = _going_on(facts, asked, again, cut)
-    state = fold(program, execution_id, _taken_over(facts, again, loops))
-    tokens = _tokens(facts, state)
-    if not tokens:
-        return _nothing_left(execution_id, facts)
-    difference = refusal_of(program, text, state, tokens) if text is not None else None
-    if difference is not None:
-        return difference
-    first = next(fact for fact in facts if isinstance(fact, e.ExecutionRequested))
-    seq = min([scheduled[run] for run in again], default=len(facts))
-    origin = e.Origin(execution_id, seq, cut.from_step, cut.failed_iterations, first.digest if text else None)
-    seed = _seed(state, tokens, scheduled)
-    started = e.WorkflowStarted((text or program).playbook.entry_step, seed)
-    loops_started = _loops(program, text or program, execution_id, facts, state, seed, now)
-    return _request(first, text, origin, (started, *loops_started))
+    again = survey.following({*asked, *survey.failed, *survey.open})
+    return Plan(execution_id, cut, survey, again, _going_on(survey, asked, again, cut))
 
 
-def _refusal(execution_id: str, facts: Sequence[e.Fact]) -> Rejection | None:
-    if not any(isinstance(fact, e.WorkflowStarted) for fact in facts):
+class Takeover:
+    """A second pass over the log: what is left of it without what runs again, and the request that follows from it.
+
+    `program` is what the execution ran. With a `text` the rest runs that instead, or the answer says why it cannot.
+    """
+
+    def __init__(self, program: Program, planned: Plan, text: Program | None = None) -> None:
+        self._program = program
+        self._plan = planned
+        self._text = text
+        self._state = empty(planned.execution_id)
+        self._loops: list[e.StepScheduled] = []
+
+    def note(self, fact: e.Fact) -> None:
+        """Takes each fact of the log, from its first on."""
+        if not self._plan.takes_over(fact):
+            return
+        evolve(self._program, self._state, fact)
+        if isinstance(fact, e.StepScheduled) and fact.step_run_id in self._plan.loops:
+            self._loops.append(fact)
+
+    def request(self, now: float) -> RequestExecution | Rejection:
+        """What starts the rerun, once the log is read to its end."""
+        text, survey = self._text, self._plan.survey
+        tokens = [*self._state.waiting, *(token for scheduled in self._loops for token in scheduled.tokens)]
+        if not tokens:
+            return _nothing_left(self._plan)
+        difference = refusal_of(self._program, text, self._state, tokens) if text is not None else None
+        if difference is not None:
+            return difference
+        seed = _seed(self._state, tokens, survey)
+        started = e.WorkflowStarted((text or self._program).playbook.entry_step, seed)
+        return _request(self._plan, text, (started, *self._loops_started(seed, now)))
+
+    def _loops_started(self, seed: e.Seed, now: float) -> Iterator[e.StepScheduled | e.LoopStarted]:
+        """The steps of the loops that go on, scheduled as they were, with their recorded input and collection."""
+        counts, text = dict(seed.counts), self._text or self._program
+        for before in self._loops:
+            run = self._state.runs[before.step_run_id]
+            assert run.loop is not None
+            counts[run.step] += 1
+            id_, step = f"{run.step}#{counts[run.step]}", text.steps[run.step].step
+            deadline_at = now + step.deadline_s if step.deadline_s is not None else None
+            yield e.StepScheduled(id_, run.step, before.input, before.tokens, step.timeout_s, deadline_at)
+            started = _loop_started(id_, run.loop, self._plan.execution_id, run.id)
+            yield as_written(started, self._program.steps[run.step], text.steps[run.step])
+
+
+def _refusal(execution_id: str, survey: Survey) -> Rejection | None:
+    if not survey.is_started:
         return Rejection("unexpected", f"execution {execution_id} never started a step; run the playbook anew")
-    if not any(isinstance(fact, e.WorkflowFinished) for fact in facts):
+    if not survey.is_finished:
         return Rejection("unexpected", f"execution {execution_id} is still running; wait for its end, or cancel it")
     return None
 
 
-def _nothing_left(execution_id: str, facts: Sequence[e.Fact]) -> Rejection:
-    loops = ", ".join(sorted({step_of(run) for run in unfinished(facts)}))
+def _nothing_left(planned: Plan) -> Rejection:
+    loops = ", ".join(sorted(set(map(step_of, planned.survey.unfinished))))
     failed = f", or run the failed iterations of {loops}" if loops else ""
     return Rejection(
-        "unexpected", f"execution {execution_id} has nothing to run again; name a step to run from{failed}"
+        "unexpected", f"execution {planned.execution_id} has nothing to run again; name a step to run from{failed}"
     )
 
 
-def _asked(execution_id: str, facts: Sequence[e.Fact], scheduled: Iterable[str], cut: Cut) -> list[str] | Rejection:
-    """The run to begin with, if one was asked for: the last one that fits."""
-    if not cut.failed_iterations and cut.from_step is None:
-        return []
-    known = unfinished(facts) if cut.failed_iterations else set(scheduled)
-    fit = [run for run in scheduled if run in known]
-    runs = [run for run in fit if cut.from_step in (None, step_of(run))]
-    return runs[-1:] or Rejection("unknown", f"execution {execution_id} has no {_missed(cut, fit)}")
+def _asked(execution_id: str, survey: Survey, cut: Cut) -> Sequence[str] | Rejection:
+    """The runs to begin with, if any were asked for: the last one of a step that is named, or all loops that fit."""
+    if cut.from_step is None:
+        return _failed_loops(execution_id, survey) if cut.failed_iterations else []
+    fit = list(survey.unfinished if cut.failed_iterations else survey.scheduled)
+    runs = [run for run in fit if step_of(run) == cut.from_step]
+    return runs[-1:] or Rejection("unknown", f"execution {execution_id} has no {_missed(cut.from_step, cut, fit)}")
 
 
-def _missed(cut: Cut, fit: Sequence[str]) -> str:
+def _failed_loops(execution_id: str, survey: Survey) -> Sequence[str] | Rejection:
+    """Each loop with failed iterations, but for those that run anew since they follow from another such loop.
+
+    A run after which its step ran once more counts as superseded: people are told of the later one.
+    """
+    unfinished = list(survey.unfinished)
+    found: list[str] = []
+    for run in unfinished:
+        if not _is_superseded(survey, run) and run not in survey.following(found):
+            found.append(run)
+    if found or not unfinished:
+        return found or Rejection("unknown", f"execution {execution_id} has no loop with failed iterations")
+    steps = ", ".join(dict.fromkeys(map(step_of, unfinished)))
+    return Rejection(
+        "unknown",
+        f"execution {execution_id} has failed iterations only in runs after which the step ran again: {steps}; "
+        "name the step to run from",
+    )
+
+
+def _is_superseded(survey: Survey, run: str) -> bool:
+    return any(step_of(later) == step_of(run) for later in survey.following([run]) if later != run)
+
+
+def _missed(step: str, cut: Cut, fit: Sequence[str]) -> str:
     """What there is none of, and what there is."""
     what = "with failed iterations" if cut.failed_iterations else "to run from"
-    if cut.from_step is None:
-        return f"loop {what}"
     steps = list(dict.fromkeys(map(step_of, fit)))
-    near = closest(cut.from_step, steps)
+    near = closest(step, steps)
     there = f"; {'they are in' if cut.failed_iterations else 'it ran'}: {', '.join(steps)}" if steps else ""
     meant = f"; did you mean `{near}`?" if near is not None else ""
-    return f"run of step `{cut.from_step}` {what}{there}{meant}"
+    return f"run of step `{step}` {what}{there}{meant}"
 
 
-def _failed_runs(facts: Iterable[e.Fact]) -> Iterator[str]:
-    """The runs that ended the execution: failed with no arc taken, or with a guard that raised."""
-    for fact in facts:
-        if isinstance(fact, e.NextEvaluated) and (
-            fact.error is not None or (fact.trigger.name == "step.failed" and not fact.tokens)
-        ):
-            yield fact.step_run_id
-
-
-def _unended(facts: Iterable[e.Fact]) -> set[str]:
-    """The runs that were under way when the execution ended."""
-    open_: set[str] = set()
-    for fact in facts:
-        if isinstance(fact, e.StepScheduled):
-            open_.add(fact.step_run_id)
-        elif isinstance(fact, e.NextEvaluated):
-            open_.remove(fact.step_run_id)
-    return open_
-
-
-def _following(facts: Iterable[e.Fact], roots: Iterable[str]) -> set[str]:
-    """The runs, and those that began with a token of theirs."""
-    found = set(roots)
-    for fact in facts:
-        if isinstance(fact, e.StepScheduled) and _came_from(fact.tokens, found):
-            found.add(fact.step_run_id)
-    return found
-
-
-def _came_from(tokens: Sequence[e.Token], runs: set[str]) -> bool:
-    return any(token.trigger.step_run_id in runs for token in tokens)
-
-
-def _going_on(facts: Sequence[e.Fact], asked: Sequence[str], again: set[str], cut: Cut) -> Salvaged:
+def _going_on(survey: Survey, asked: Sequence[str], again: Set[str], cut: Cut) -> Mapping[str, Salvage]:
     """The loops that do not run anew."""
-    found = salvage(facts)
-    anew = _following(facts, asked)
-    halves = {run: kept for run, kept in found.items() if kept.whole and run in again and run not in anew}
-    return halves | {run: found[run] for run in asked if cut.failed_iterations}
+    anew = survey.following(asked)
+    halves = {run: loop for run, loop in survey.loops.items() if loop.has_any and run in again and run not in anew}
+    return halves | {run: survey.loops[run] for run in asked if cut.failed_iterations}
 
 
-def _taken_over(facts: Iterable[e.Fact], again: set[str], loops: Salvaged) -> Iterator[e.Fact]:
-    """The log as it would be had nothing of what runs again happened; of loops that go on, only what is kept."""
-    for fact in facts:
-        loop = loops.get(_run_of(fact) or "")
-        if loop.keeps(fact) if loop is not None else _is_taken_over(fact, again):
-            yield fact
-
-
-def _is_taken_over(fact: e.Fact, again: set[str]) -> bool:
+def _is_taken_over(fact: e.Fact, again: Set[str]) -> bool:
     match fact:
         case e.ExecutionCancelled() | e.WorkflowFinished() | e.PlaybookProcessed():
             return False
@@ -168,48 +182,20 @@ def _is_taken_over(fact: e.Fact, again: set[str]) -> bool:
             return _run_of(fact) not in again
 
 
+def _came_from(tokens: Sequence[e.Token], runs: Set[str]) -> bool:
+    return any(token.trigger.step_run_id in runs for token in tokens)
+
+
 def _run_of(fact: e.Fact) -> str | None:
     return fact.origin.step_run_id if isinstance(fact, e.CtxPatched) else getattr(fact, "step_run_id", None)
 
 
-def _tokens(facts: Iterable[e.Fact], state: State) -> list[e.Token]:
-    """The tokens at doors, those of runs that start again among them, and those of loops that go on."""
-    return [*state.waiting, *(token for scheduled in _open(facts, state) for token in scheduled.tokens)]
-
-
-def _open(facts: Iterable[e.Fact], state: State) -> Iterator[e.StepScheduled]:
-    """How the loops that go on were scheduled."""
-    return (fact for fact in facts if isinstance(fact, e.StepScheduled) and fact.step_run_id in state.runs)
-
-
-def _seed(state: State, tokens: Sequence[e.Token], scheduled: Iterable[str]) -> e.Seed:
+def _seed(state: State, tokens: Sequence[e.Token], survey: Survey) -> e.Seed:
     counts = dict(state.counts)
-    for run in scheduled:
+    for run in survey.scheduled:
         step, _, number = run.partition("#")
         counts[step] = max(counts.get(step, 0), int(number))
     return e.Seed(tuple(tokens), state.ctx, state.outputs, counts, state.output)
-
-
-def _loops(
-    program: Program,
-    text: Program,
-    execution_id: str,
-    facts: Iterable[e.Fact],
-    state: State,
-    seed: e.Seed,
-    now: float,
-) -> Iterator[e.StepScheduled | e.LoopStarted]:
-    """The steps of the loops that go on, scheduled as they were, with their recorded input and collection."""
-    counts = dict(seed.counts)
-    for before in _open(facts, state):
-        run = state.runs[before.step_run_id]
-        assert run.loop is not None
-        counts[run.step] += 1
-        id_, step = f"{run.step}#{counts[run.step]}", text.steps[run.step].step
-        deadline_at = now + step.deadline_s if step.deadline_s is not None else None
-        yield e.StepScheduled(id_, run.step, before.input, before.tokens, step.timeout_s, deadline_at)
-        started = _loop_started(id_, run.loop, execution_id, run.id)
-        yield as_written(started, program.steps[run.step], text.steps[run.step])
 
 
 def _loop_started(id_: str, loop: LoopRun, origin_id: str, origin_run: str) -> e.LoopStarted:
@@ -231,12 +217,14 @@ def _renamed(started: e.LoopStarted, id_: str) -> e.LoopStarted:
 
 
 def _request(
-    first: e.ExecutionRequested,
-    text: Program | None,
-    origin: e.Origin,
-    seed: Sequence[e.WorkflowStarted | e.StepScheduled | e.LoopStarted],
+    planned: Plan, text: Program | None, seed: Sequence[e.WorkflowStarted | e.StepScheduled | e.LoopStarted]
 ) -> RequestExecution:
     """With the workload as it was given: what the playbook adds to it may have changed with the text."""
+    survey, cut, first = planned.survey, planned.cut, planned.survey.first
+    assert first is not None
+    seq = min([survey.scheduled[run] for run in planned.again], default=survey.length)
+    before = first.digest if text is not None else None
+    origin = e.Origin(planned.execution_id, seq, cut.from_step, cut.failed_iterations, before)
     workload = first.workload if isinstance(first.workload, Mapping) else {}
     digest = first.digest if text is None else text.playbook.digest
     version = first.version if text is None else text.playbook.metadata.version

@@ -1,101 +1,111 @@
-"""What of a loop is kept when it runs again: the iterations that gave all they should, at every level."""
+"""What of a loop is kept when it runs again: the iterations that gave all they should, at every level.
 
-from collections.abc import Iterable, Iterator, Sequence
+It is gathered while the log is passed over once, and takes a byte an iteration. Of what had succeeded as a whole
+nothing inside is remembered, for it is part of its end.
+"""
 
-import msgspec
+from collections.abc import Sequence
 
 from noetl.engine import events as e
 
-Paths = dict[str, set[e.Path]]
-"""Of each run of a loop some of its iterations."""
+_WHOLE = 1
+"""The iteration gave all it should: itself, and in the loops inside it."""
+
+_HURT = 2
+"""It failed, or went on though something inside it had failed."""
 
 
-class Salvage(msgspec.Struct, frozen=True):
-    """`whole` are the iterations that are kept; `begun` are the loops inside others that go on, and the outermost."""
+class Salvage:
+    """One run of a step that loops. Of its loops it knows the outermost, and those inside iterations that go on."""
 
-    whole: frozenset[e.Path]
-    begun: frozenset[e.Path]
+    def __init__(self, outermost: e.LoopStarted) -> None:
+        self._loops: dict[e.Path, bytearray] = {}
+        self._unopened: set[e.Path] = set()
+        self._is_clashing = False
+        self.note(outermost)
+
+    @property
+    def has_any(self) -> bool:
+        """Whether there is anything to keep."""
+        return bool(self._unopened) or any(_WHOLE in marks for marks in self._loops.values())
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether some iteration did not succeed."""
+        marks = self._loops[()]
+        return not self._is_clashing and marks.count(_WHOLE) < len(marks)
+
+    def note(self, fact: e.LoopStarted | e.IterationDone | e.IterationFailed | e.StepFailed) -> None:
+        """Takes the facts of the run in their order. Iterations of a workbook block, by its `call`, are none of it."""
+        match fact:
+            case e.LoopStarted():
+                self._loops[fact.path] = _marks(fact)
+                self._unopened.discard(fact.path)
+                self._unopened.update(inside.path for inside in _begun(fact) if _keeps_any(inside))
+            case e.StepFailed():
+                self._is_clashing = self._clash(())
+            case e.IterationDone(call=""):
+                self._done(fact.path)
+            case e.IterationFailed(call=""):
+                self._clash(fact.path)
+                self._loops[fact.path[:-1]][fact.path[-1]] = _HURT
+            case _:
+                pass
 
     def keeps(self, fact: e.Fact) -> bool:
-        """Whether a fact of the loop's run is taken over. What is inside a whole iteration is part of its end."""
+        """Whether a fact of the run is taken over. What is inside a whole iteration is part of its end."""
         match fact:
             case e.StepScheduled():
                 return True
             case e.LoopStarted():
-                return fact.path in self.begun
+                return fact.path in self._loops
             case e.CtxPatched():
-                return fact.origin.iteration in self.whole
-            case e.IterationStarted(call="", path=(*around, _)):
-                return tuple(around) not in self.whole and (fact.path in self.whole or fact.path in self.begun)
-            case e.IterationDone(call="", path=(*around, _)):
-                return tuple(around) not in self.whole and fact.path in self.whole
+                return self._is_whole(fact.origin.iteration)
+            case e.IterationStarted(call=""):
+                return self._is_end(fact.path) or fact.path in self._loops
+            case e.IterationDone(call=""):
+                return self._is_end(fact.path)
             case _:
                 return False
 
+    def _done(self, path: e.Path) -> None:
+        inside = self._loops.get(path)
+        is_whole = inside is None or _HURT not in inside
+        if is_whole:
+            self._loops.pop(path, None)
+        self._loops[path[:-1]][path[-1]] = _WHOLE if is_whole else _HURT
 
-def unfinished(facts: Sequence[e.Fact]) -> set[str]:
-    """The runs of loops of which some iteration did not succeed."""
-    whole = _whole(facts)
-    counts = {fact.step_run_id: fact.count for fact in facts if isinstance(fact, e.LoopStarted) and not fact.path}
-    return {run for run, count in counts.items() if sum(len(path) == 1 for path in whole.get(run, ())) < count}
+    def _clash(self, path: e.Path) -> bool:
+        """A loop that failed though each of its iterations had succeeded: what these wrote does not go together."""
+        marks = self._loops.get(path)
+        if not marks or marks.count(_WHOLE) < len(marks):
+            return False
+        self._loops[path] = bytearray(len(marks))
+        return True
 
+    def _is_end(self, path: e.Path) -> bool:
+        marks = self._loops.get(path[:-1])
+        return marks is not None and marks[path[-1]] == _WHOLE
 
-def salvage(facts: Sequence[e.Fact]) -> dict[str, Salvage]:
-    """What can be kept of each run of a loop. It may be nothing."""
-    whole = _whole(facts)
-    for run, loops in _clashing(facts, whole).items():
-        whole[run] = {path for path in whole[run] if loops.isdisjoint(path[:length] for length in range(len(path)))}
-    begun: Paths = {}
-    for fact in facts:
-        if isinstance(fact, e.LoopStarted):
-            begun.setdefault(fact.step_run_id, set()).add(fact.path)
-    return {
-        run: Salvage(frozenset(whole.get(run, ())), frozenset(paths - whole.get(run, set())))
-        for run, paths in begun.items()
-    }
-
-
-def _whole(facts: Sequence[e.Fact]) -> Paths:
-    """Of each loop the iterations that gave all they should: themselves, and in the loops inside them."""
-    found: Paths = {}
-    for fact in facts:
-        match fact:
-            case e.LoopStarted(kept=e.Kept()):
-                found.setdefault(fact.step_run_id, set()).update(_kept_before(fact))
-            case e.IterationDone(call=""):
-                found.setdefault(fact.step_run_id, set()).add(fact.path)
-    for run, path in _failures(facts):
-        if run in found:
-            found[run] -= {path[:length] for length in range(1, len(path) + 1)}
-    return found
+    def _is_whole(self, path: e.Path) -> bool:
+        """By itself, or as part of an iteration around it."""
+        return any(self._is_end(path[:length]) for length in range(1, len(path) + 1))
 
 
-def _kept_before(started: e.LoopStarted) -> Iterator[e.Path]:
-    """The iterations that the origin itself had taken over, those in loops it did not come to included."""
+def _marks(started: e.LoopStarted) -> bytearray:
+    """With the iterations that the origin itself had taken over."""
+    marks = bytearray(started.count)
+    if started.kept is not None:
+        for start, stop in zip(started.kept.ended.starts, started.kept.ended.stops, strict=True):
+            marks[start:stop] = bytes([_WHOLE]) * (stop - start)
+    return marks
+
+
+def _begun(started: e.LoopStarted) -> Sequence[e.LoopStarted]:
+    """The loops that the origin itself had taken over, and goes on with when it opens the iterations around them."""
+    return started.kept.begun if started.kept is not None else ()
+
+
+def _keeps_any(started: e.LoopStarted) -> bool:
     assert started.kept is not None
-    gaps = set(started.kept.ended.gaps(started.count))
-    yield from ((*started.path, index) for index in range(started.count) if index not in gaps)
-    for inside in started.kept.begun:
-        yield from _kept_before(inside)
-
-
-def _failures(facts: Iterable[e.Fact]) -> Iterator[tuple[str, e.Path]]:
-    """The iterations that failed, and with an empty path the loops that did."""
-    for fact in facts:
-        match fact:
-            case e.IterationFailed(call=""):
-                yield fact.step_run_id, fact.path
-            case e.StepFailed():
-                yield fact.step_run_id, ()
-
-
-def _clashing(facts: Sequence[e.Fact], whole: Paths) -> Paths:
-    """Loops that failed though each of their iterations had succeeded: what these wrote does not go together."""
-    failed = set(_failures(facts))
-    found: Paths = {}
-    for fact in facts:
-        if isinstance(fact, e.LoopStarted) and fact.count > 0 and (fact.step_run_id, fact.path) in failed:
-            own = whole.get(fact.step_run_id, set())
-            if all((*fact.path, index) in own for index in range(fact.count)):
-                found.setdefault(fact.step_run_id, set()).add(fact.path)
-    return found
+    return started.kept.succeeded > 0 or any(map(_keeps_any, started.kept.begun))

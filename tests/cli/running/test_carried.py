@@ -2,8 +2,9 @@
 
 from noetl.cli.running.carried import carried, told_carried, told_resumed
 from noetl.engine.commands import CancelExecution, RequestExecution
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from tests.engine.driver import Driver
+from tests.engine.rerunning import rerun
 from tests.engine.reruns import HEAD, Calls, deep, half_way, loop
 
 

@@ -5,10 +5,11 @@ import pytest
 from noetl.engine.commands import RequestExecution
 from noetl.engine.explain.writes import WriteExplained, explain_write
 from noetl.engine.output import Output
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.playbook.model import Reducer
 from tests.engine import playbooks
 from tests.engine.driver import Driver
+from tests.engine.rerunning import rerun
 from tests.engine.test_snapshot import Tool
 
 SEQUENTIAL = f"""{playbooks.HEAD}

@@ -13,7 +13,7 @@ from noetl.engine.explain.steps import explain_step
 from noetl.engine.explain.waits import explain_waits
 from noetl.engine.explain.writes import explain_write
 from noetl.engine.names import step_of
-from noetl.engine.rerun import Cut, rerun
+from noetl.engine.rerun import Cut
 from noetl.engine.size import PAYLOAD_BYTES_MIN, hydrate
 from noetl.engine.snapshot import decode_snapshot, encode_snapshot
 from noetl.engine.state import empty
@@ -22,6 +22,7 @@ from tests.engine.laws.cases import Case
 from tests.engine.laws.executions import Execution, frozen
 from tests.engine.laws.world import MOVES_MAX, NO_TROUBLE, ROOT, TROUBLE, Trouble, World, history
 from tests.engine.logs import compact
+from tests.engine.rerunning import rerun
 from tests.engine.stores import Blobs
 
 ORDERS = 3
