@@ -225,6 +225,7 @@ async def test_a_call_says_where_it_stands_in_the_authors_file(rig: Rig) -> None
     (call,) = rig.bench.runs
     assert (call.playbook, call.step, call.task) == ("chain", "a", "a")
     assert call.place.startswith("playbook.yaml:")
+    assert call.text_line == int(call.place.split(":")[1])
 
 
 # ------------------------------------------------------------------------------ what tools print

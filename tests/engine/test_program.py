@@ -3,6 +3,9 @@
 from noetl.engine.binding import Places
 from noetl.engine.program import Program
 from noetl.playbook.compile import compile_playbook
+from noetl.playbook.kinds import KINDS, Kind
+from noetl.playbook.shape import Field, Text
+from noetl.playbook.vocabulary import Vocabulary
 from tests.engine.driver import Driver
 from tests.engine.texts import Answers, pipeline, playbook
 
@@ -135,3 +138,27 @@ def test_a_program_knows_which_outputs_are_stored_whatever_their_size() -> None:
     read = Driver(pipeline('- { name: a, kind: python, code: x, set: { ctx.a_ref: "{{ output.ref }}" } }')).program
     assert read.kept.tasks == {("workflow/s", "a")}
     assert not Driver(pipeline("- { name: a, kind: python, code: x }")).program.kept.tasks
+
+
+def test_the_line_of_a_text_is_known_for_every_kind_that_the_program_was_made_with() -> None:
+    text = playbook(
+        """
+        - step: a
+          tool:
+            - { name: own, kind: python, code: "result = 1" }
+            - { name: added, kind: echo, raw: "as it is" }
+            - { name: none, kind: noop }
+        """
+    )
+    echo = Kind("echo", "It says so.", fields={"raw": Field("raw", Text(), "As it is.")}, texts=("raw",))
+    kinds = [*KINDS, echo]
+    compiled = compile_playbook(text, "etl.yaml", Vocabulary(kinds))
+    assert compiled.playbook is not None
+    program = Program(compiled.playbook, Places("etl.yaml", compiled.source_map()), kinds=kinds)
+    tasks = program.pipeline("a").tasks
+    lines = {line.strip(): number for number, line in enumerate(text.splitlines(), 1)}
+    assert [program.text_line(task) for task in tasks] == [
+        lines['- { name: own, kind: python, code: "result = 1" }'],
+        lines['- { name: added, kind: echo, raw: "as it is" }'],
+        0,
+    ]

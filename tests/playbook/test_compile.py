@@ -91,6 +91,39 @@ def test_the_source_map_says_at_which_line_code_and_scripts_begin() -> None:
     }
 
 
+def test_the_source_map_leaves_out_texts_whose_lines_are_not_those_of_the_file() -> None:
+    text = whole(
+        r"""
+        workflow:
+          - step: load
+            tool:
+              - { name: escaped, kind: python, code: "x = 1\nresult = x" }
+              - name: quoted
+                kind: python
+                code: 'x = 1
+
+                  result = x'
+              - name: folded
+                kind: script
+                script: >
+                  echo a
+
+                  echo b
+              - { name: ended, kind: python, code: "result = 1\n" }
+              - name: joined
+                kind: script
+                script: >
+                  echo a
+                  b
+        """
+    )
+    places = check(text).source_map()
+    assert {path: span.line for path, span in places.items() if path.count("/") == 4} == {
+        "workflow/load/tool/ended/code": 19,
+        "workflow/load/tool/joined/script": 23,
+    }
+
+
 def many(count: int) -> str:
     """A playbook with `count` warnings before twice as many errors."""
     steps = "".join(f"  - {{ step: s{number} }}\n" for number in range(count))

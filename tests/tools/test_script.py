@@ -1,5 +1,7 @@
 import asyncio
 import os
+import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -119,6 +121,26 @@ async def test_an_exit_code_is_told_with_the_last_words_and_the_line_in_the_play
     assert error.message == f"the script left with exit code 3: {words}"
     assert output.blocks == {"process": {"exit_code": 3, "stdout": "a\n", "stderr": f"{words}\n"}}
     assert heard.texts["stderr"] == f"{words}\n"
+
+
+@pytest.mark.parametrize(("line", "script"), [(0, "echo a\nno_such_command"), (12, f"#!{sys.executable}\n1 / 0")])
+async def test_a_line_that_is_none_of_the_playbook_is_told_with_the_task(line: int, script: str) -> None:
+    output = await run({"script": script}, file="flows/etl.yaml", text_line=line)
+    block = output.blocks["process"]
+    assert isinstance(block, dict)
+    assert re.search("<task-1>.*line 2", block["stderr"])
+    assert "etl.yaml" not in block["stderr"]
+
+
+async def test_a_file_with_a_byte_order_mark_is_run_by_its_first_line_or_refused(tmp_path: Path) -> None:
+    file = str(tmp_path / "etl.yaml")
+    (tmp_path / "load").write_text(f"\ufeff#!{sys.executable}\nprint(7)\n", "utf-8")
+    assert (await run({"file": "load"}, file=file)).data == "7"
+    (tmp_path / "load.sh").write_bytes(b"\xef\xbb\xbfecho 7\n")
+    error = error_of(await run({"file": "load.sh"}, file=file))
+    assert error.kind == "input"
+    assert error.message.startswith(f"`{tmp_path}/load.sh` begins with a byte order mark")
+    assert error.message.endswith("; save it as UTF-8 without one")
 
 
 async def test_a_script_that_is_killed_has_crashed() -> None:

@@ -12,6 +12,7 @@ from noetl.data_plane.holding import Holding, LeaseOver, Pipe
 from noetl.data_plane.keychain import Keychain, Secrets
 from noetl.data_plane.limits import Limits
 from noetl.data_plane.plain import plain
+from noetl.data_plane.trace import trace_of
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
 from noetl.engine.commands import Reported
@@ -29,7 +30,7 @@ from noetl.engine.pipeline import (
     settle,
     wait,
 )
-from noetl.engine.program import KIND_TEXTS, ReadyPipeline
+from noetl.engine.program import ReadyPipeline
 from noetl.engine.secrets import masked, texts_of
 from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store, ttl_of
 from noetl.engine.workerside import pipeline_of
@@ -97,7 +98,7 @@ class Runner:
             case LeaseOver() | Unavailable() as trouble:
                 raise trouble
             case Exception() as bug:  # told at once: given back, the work would only break the next worker
-                log.error("task run %s broke", work.started.task_run_id, exc_info=bug)
+                log.error("task run %s broke\n%s", work.started.task_run_id, trace_of(bug))
                 await self._settle(holding, index, work, _Ran(NOTHING, {}, frozenset()), _broken(bug))
                 return False
             case is_waiting:
@@ -159,7 +160,7 @@ class Runner:
             credential,
             texts,
             holding.program.places.file,
-            _text_line(holding, work),
+            holding.program.text_line(work.task),
         )
         console = TaskConsole(self.printed, self._clock, execution_id, started.task_run_id, texts)
         holding.check(self._clock.monotonic())
@@ -265,13 +266,6 @@ def _place(holding: Holding, work: Run) -> str:
     places = holding.program.places
     span = places.find(work.task.path)
     return f"{places.file}:{span.line}:{span.column}" if span is not None else ""
-
-
-def _text_line(holding: Holding, work: Run) -> int:
-    """Where the code or the script of a task begins."""
-    spans, task = holding.program.places.spans, work.task
-    found = (spans.get(f"{task.path}/{name}") for name in KIND_TEXTS.get(task.task.kind, ()))
-    return next((span.line for span in found if span is not None), 0)
 
 
 def _timed(output: Output, holding: Holding, started_at: float, ended_at: float) -> Output:

@@ -13,6 +13,7 @@ from noetl.data_plane.limits import Limits
 from noetl.data_plane.pace import Pace
 from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
+from noetl.data_plane.trace import trace_of
 from noetl.engine.reference import External, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.lasting import lasting
@@ -171,7 +172,7 @@ class Worker:
                 case Unavailable():
                     await self._refuse(claim.granted)
                 case bug:
-                    log.error("lease %d on %s broke", claim.epoch, claim.step, exc_info=bug)
+                    log.error("lease %d on %s broke\n%s", claim.epoch, claim.step, trace_of(bug))
 
     async def _refuse(self, granted: Granted) -> None:
         with suppress(Unavailable):
@@ -218,7 +219,7 @@ class Worker:
             case LeaseOver():
                 self.lose(frozenset({holding.claim.epoch}))
             case Exception() as bug:  # the lease runs out, and what comes back too often is poison
-                log.error("lease %d on %s broke", holding.claim.epoch, holding.step_run_id, exc_info=bug)
+                log.error("lease %d on %s broke\n%s", holding.claim.epoch, holding.step_run_id, trace_of(bug))
                 self.lose(frozenset({holding.claim.epoch}))
             case is_parked:
                 self._pace.took(self._clock.monotonic() - began_at)

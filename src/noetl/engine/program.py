@@ -27,7 +27,7 @@ from noetl.playbook.model import (
 CTX_BYTES_MAX_DEFAULT = 1024 * 1024
 """The most `ctx` may hold as JSON, unless `executor.spec.limits.ctx_bytes_max` says otherwise."""
 
-KIND_TEXTS = {kind.name: kind.texts for kind in KINDS}
+_TEXTS = {kind.name: kind.texts for kind in KINDS}
 
 Layers = dict[str, Mapping[str, object]]
 """Specs from the outermost inwards, by their paths in the model."""
@@ -119,7 +119,7 @@ class Program:
         self.places = places or Places()
         self.kind_defaults = kind_defaults or {}
         self.has_pools = has_pools
-        self._texts = KIND_TEXTS if kinds is KINDS else {kind.name: kind.texts for kind in kinds}
+        self._texts = _TEXTS if kinds is KINDS else {kind.name: kind.texts for kind in kinds}
         self._kinds = frozenset(self._texts)
         self.steps: Mapping[str, ReadyStep] = {step.name: self._step(step) for step in playbook.workflow}
         self.ctx_bytes_max = limit([playbook.executor.spec], "ctx_bytes_max", CTX_BYTES_MAX_DEFAULT)
@@ -182,6 +182,11 @@ class Program:
         """For each step, the steps that a token there can still come to; itself only through a cycle."""
         after = {name: {ready.arc.step for ready in step.arcs} for name, step in self.steps.items()}
         return {name: _reachable(name, after) for name in after}
+
+    def text_line(self, task: ReadyTask) -> int:
+        """Where the code or the script of a task begins; 0 where its lines are not those of the file."""
+        found = (self.places.spans.get(f"{task.path}/{name}") for name in self._texts.get(task.task.kind, ()))
+        return next((span.line for span in found if span is not None), 0)
 
     def _step(self, step: Step) -> ReadyStep:
         path = f"workflow/{step.name}"

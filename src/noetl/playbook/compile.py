@@ -115,12 +115,15 @@ def _places(document: Document) -> dict[str, Span]:
 
 
 def _texts(document: Document, task: Task, path: str) -> dict[str, Span]:
-    """Where code and scripts begin: below the sign of a block, else where they stand."""
+    """Where code and scripts begin: below the sign of a block, else where they stand.
+
+    Quotes and `>` may put several lines into one or tear one apart: the lines of such a text are its own.
+    """
     kind = document.vocabulary.kinds.get(task.kind)
     found = {}
     for name in kind.texts if kind is not None else ():
         node = document.node(task).get(name)
-        if isinstance(node, Scalar):
+        if isinstance(node, Scalar) and (node.style is Style.LITERAL or "\n" not in node.text.rstrip("\n")):
             below = node.style in (Style.LITERAL, Style.FOLDED)
             found[f"{path}/{name}"] = msgspec.structs.replace(node.span, line=node.line + below)
     return found

@@ -49,6 +49,8 @@ VARIABLE_BYTES_MAX = 128 * 1024 - 1
 SHELLS = frozenset({"bash", "sh", "dash", "ksh", "zsh"})
 """Interpreters to which empty lines before a script mean nothing, so that it can stand at the lines of the playbook."""
 
+BYTE_ORDER_MARK = "\ufeff"
+
 LIMITED = 'ulimit -c 0; ulimit -n "$1"; ulimit -d "$2"; shift 2; exec "$@"'
 """What the shell does that starts everything: limits itself, and becomes the interpreter."""
 
@@ -71,7 +73,7 @@ class Script:
             try:
                 script = stack.enter_context(self._script(call))
                 if "script" in call.fields:
-                    printed.rename(script[-1], call.file)
+                    printed.rename(script[-1], _shown(call, script))
                 process = Process(stack.enter_context(self._command(call, script)), printed.take)
             except (Refused, OSError, TypeError, ValueError) as refusal:
                 return _failed(printed, Error("input", _reason(refusal)))
@@ -127,9 +129,19 @@ class Script:
                 yield [*interpreter, str(path)]
         elif isinstance(name, str) and name:
             path = Path(call.file).parent / name
-            yield [*self._interpreter(call, _first_line(path)), str(path.absolute())]
+            yield [*self._for_file(call, path), str(path.absolute())]
         else:
             raise Refused("a script task needs `script`, or `file` with the name of a file beside the playbook")
+
+    def _for_file(self, call: ToolCall, path: Path) -> list[str]:
+        first_line = _first_line(path)
+        interpreter = self._interpreter(call, first_line.removeprefix(BYTE_ORDER_MARK))
+        if first_line.startswith(BYTE_ORDER_MARK) and _is_shell(interpreter):
+            message = (
+                f"`{path}` begins with a byte order mark, which {interpreter[0]} takes for a part of the first command"
+            )
+            raise Refused(f"{message}; save it as UTF-8 without one")
+        return interpreter
 
     def _interpreter(self, call: ToolCall, first_line: str) -> list[str]:
         wanted = call.fields.get("interpreter")
@@ -175,8 +187,8 @@ class Printed:
         self.is_too_much = False
 
     def rename(self, script: str, file: str) -> None:
-        """Lets messages name the author's file where they name the one that was made of its text."""
-        self._names = (script.encode(), file.encode()) if file else self._names
+        """Lets messages name what the author wrote where they name the file that was made of its text."""
+        self._names = (script.encode(), file.encode())
 
     def take(self, data: bytes, stream: str) -> None:
         data = data.replace(*self._names) if stream == "stderr" else data
@@ -269,8 +281,16 @@ def _cwd(call: ToolCall) -> str | None:
 
 def _placed(text: str, line: int, interpreter: list[str]) -> str:
     """The text at the lines at which it stands in the playbook, so that a shell's messages name them."""
-    is_shell = os.path.basename(interpreter[0]) in SHELLS
-    return "\n" * (line - 1) + text if is_shell else text
+    return "\n" * (line - 1) + text if _is_shell(interpreter) else text
+
+
+def _shown(call: ToolCall, interpreter: list[str]) -> str:
+    """What messages call a text: the playbook where they count its lines, else the task."""
+    return call.file if call.text_line and _is_shell(interpreter) else f"<{call.task}>"
+
+
+def _is_shell(interpreter: list[str]) -> bool:
+    return os.path.basename(interpreter[0]) in SHELLS
 
 
 def _first_line(path: Path) -> str:
