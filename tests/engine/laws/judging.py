@@ -1,6 +1,6 @@
-"""The laws that compare whole runs. Each takes a case and raises when it is broken, showing playbook and log."""
+"""The laws that compare whole runs. Each takes a case and tells what breaks it, with playbook and log."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -31,15 +31,12 @@ UNLIKE = frozenset({"digest", "message", "details"})
 """What differs between the spellings of one playbook: its digest, and texts that quote it."""
 
 
-def ends(case: Case) -> World:
-    return ran(case)
+def differing_repeats(case: Case) -> Iterator[str]:
+    if history(ran(case)) != history(ran(case)):
+        yield case.text
 
 
-def is_repeatable(case: Case) -> None:
-    assert history(ran(case)) == history(ran(case)), case.text
-
-
-def snapshots_agree(case: Case) -> None:
+def differing_snapshots(case: Case) -> Iterator[str]:
     """At several events: the state as bytes and back, and then the rest of the log."""
     for execution in ran(case).executions.values():
         facts = stored_facts(execution)
@@ -52,20 +49,21 @@ def snapshots_agree(case: Case) -> None:
                 continue
             before = encode_snapshot(state)
             restored = decode_snapshot(before)
-            assert restored is not None
-            assert encode_snapshot(restored) == before, shown(case, execution)
-            folded = fold(execution.program, execution.state.execution_id, facts[at:], restored)
-            assert frozen(folded) == whole, shown(case, execution)
+            if restored is None or encode_snapshot(restored) != before:
+                yield f"the snapshot after event {at} changes when it is read\n{shown(case, execution)}"
+            elif frozen(fold(execution.program, execution.state.execution_id, facts[at:], restored)) != whole:
+                yield f"the log goes on otherwise from the snapshot after event {at}\n{shown(case, execution)}"
 
 
-def is_independent_of_order(case: Case) -> None:
+def differing_orders(case: Case) -> Iterator[str]:
     """Tools answer by the id of the run alone, so only the order of things differs between these worlds."""
     worlds = [ran(case, NO_TROUBLE, order) for order in range(ORDERS)]
     if any(world.moves >= MOVES_MAX for world in worlds):
         return  # cut short, each at another point
     first, *others = (result(world.root) for world in worlds)
     for world, other in zip(worlds[1:], others, strict=True):
-        assert other == first, "\n".join((shown(case, worlds[0].root), "another order:", compact(world.root.facts)))
+        if other != first:
+            yield "\n".join((shown(case, worlds[0].root), "another order:", compact(world.root.facts)))
 
 
 def result(execution: Execution) -> tuple[object, ...]:
@@ -73,10 +71,10 @@ def result(execution: Execution) -> tuple[object, ...]:
     return state.status, frozen(state.ctx), frozen(state.output), state.error, frozen(state.outputs)
 
 
-def spellings_agree(today: Case, older: Case) -> None:
+def differing_spellings(today: Case, older: Case) -> Iterator[str]:
     one, other = ran(today, NO_TROUBLE), ran(older, NO_TROUBLE)
-    facts = [alike(execution.facts) for execution in (one.root, other.root)]
-    assert facts[0] == facts[1], "\n".join((shown(today, one.root), "the older spelling:", shown(older, other.root)))
+    if alike(one.root.facts) != alike(other.root.facts):
+        yield "\n".join((shown(today, one.root), "the older spelling:", shown(older, other.root)))
 
 
 def alike(facts: list[e.Fact]) -> list[object]:
@@ -89,26 +87,38 @@ def _alike(value: object) -> object:
     return [_alike(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
-def can_be_explained(case: Case) -> None:
+def unexplained(case: Case) -> Iterator[str]:
     """At any prefix: a live execution waits for something that has a name, and an ended one has a tree that ended."""
     for execution in ran(case).executions.values():
         events = stored(execution)
-        name, program = execution.state.execution_id, execution.program
-        state = empty(name)
-        for event in events:
-            evolve(program, state, event.fact)
-            assert all(wait.text for wait in explain_waits(program, state))
-        assert explain_waits(program, state) == ()
-        assert all(node.status in ENDED for node in nodes(tree(name, events))), shown(case, execution)
-        runs = [
-            node for node in nodes(tree(name, events)) if node.kind is Kind.STEP and node.status is not State.SKIPPED
-        ]
-        assert {node.id for node in runs} == execution.monitor.scheduled, shown(case, execution)
-        for step in program.steps:
-            assert all(arc.text for arc in explain_arcs(program, events, step))
-            assert explain_step(program, events, step).text
-        for key in execution.state.ctx:
-            assert explain_write(program, events, key) is not None, f"nobody wrote ctx.{key}\n{shown(case, execution)}"
+        for found in (*unexplained_waits(execution, events), *unexplained_ends(execution, events)):
+            yield f"{found}\n{shown(case, execution)}"
+
+
+def unexplained_waits(execution: Execution, events: Sequence[Event]) -> Iterator[str]:
+    state = empty(execution.state.execution_id)
+    for event in events:
+        evolve(execution.program, state, event.fact)
+        if not all(wait.text for wait in explain_waits(execution.program, state)):
+            yield f"a wait without a text after event {event.seq}"
+    if explain_waits(execution.program, state):
+        yield "what has ended waits"
+
+
+def unexplained_ends(execution: Execution, events: Sequence[Event]) -> Iterator[str]:
+    name, program = execution.state.execution_id, execution.program
+    branches = list(nodes(tree(name, events)))
+    if any(node.status not in ENDED for node in branches):
+        yield "the tree has not ended"
+    runs = {node.id for node in branches if node.kind is Kind.STEP and node.status is not State.SKIPPED}
+    if runs != execution.monitor.scheduled:
+        yield f"the tree has other step runs: {sorted(runs ^ execution.monitor.scheduled)}"
+    for step in program.steps:
+        if not all(arc.text for arc in explain_arcs(program, events, step)):
+            yield f"an arc of {step} without a text"
+        if not explain_step(program, events, step).text:
+            yield f"{step} without a text"
+    yield from (f"nobody wrote ctx.{key}" for key in execution.state.ctx if not explain_write(program, events, key))
 
 
 def nodes(root: Node) -> Iterator[Node]:
@@ -117,7 +127,7 @@ def nodes(root: Node) -> Iterator[Node]:
         yield from nodes(child)
 
 
-def can_run_again(case: Case) -> None:
+def broken_reruns(case: Case) -> Iterator[str]:
     """What has ended can be taken up from any step, or the answer says why not; and the rerun ends too."""
     world = ran(case)
     origin = world.root
@@ -125,12 +135,13 @@ def can_run_again(case: Case) -> None:
         request = rerun(origin.program, ROOT, stored_facts(origin), cut, now=world.now)
         if isinstance(request, RequestExecution):
             same = rerun(origin.program, ROOT, stored_facts(origin), cut, now=world.now, text=origin.program)
-            assert isinstance(same, RequestExecution), same
-            assert same.seed == request.seed, "the same text, given anew, changes what is taken over"
+            if not isinstance(same, RequestExecution) or same.seed != request.seed:
+                yield f"the same text, given anew, changes what {cut} takes over\n{shown(case, origin)}"
             again = ran(case, TROUBLE, request=request, store=world.store)
-            assert not twice(origin, again.root), shown(case, again.root)
-            if cut == Cut():
-                assert not dropped(origin, again.root), shown(case, again.root)
+            if found := twice(origin, again.root):
+                yield f"{cut} runs twice: {sorted(found)}\n{shown(case, again.root)}"
+            if cut == Cut() and (lost := dropped(origin, again.root)):
+                yield f"the rerun forgets: {sorted(lost)}\n{shown(case, again.root)}"
 
 
 def twice(origin: Execution, again: Execution) -> set[tuple[str, e.Path]]:
@@ -185,7 +196,7 @@ def clashed(origin: Execution) -> set[tuple[str, e.Path]]:
     }
 
 
-def storing_changes_nothing(case: Case) -> None:
+def effects_of_storing(case: Case) -> Iterator[str]:
     """The same with all data in events, unless a template of the server asks for what is not there."""
     here, elsewhere = ran(case, NO_TROUBLE, limit_bytes=None), ran(case, NO_TROUBLE)
     if is_refused_data(elsewhere) or has_manifest(here):
@@ -193,7 +204,8 @@ def storing_changes_nothing(case: Case) -> None:
     for name, execution in here.executions.items():
         other = elsewhere.executions[name]
         one, two = told(execution), told(other)
-        assert one == two, "\n".join((f"{one}\n{two}", shown(case, execution), shown(case, other)))
+        if one != two:
+            yield "\n".join((f"{one}\n{two}", shown(case, execution), shown(case, other)))
 
 
 def told(execution: Execution) -> object:

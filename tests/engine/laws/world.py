@@ -95,6 +95,10 @@ class World:
     def root(self) -> Execution:
         return self.executions[ROOT]
 
+    @property
+    def unended(self) -> list[str]:
+        return [name for name, execution in self.executions.items() if not execution.state.has_ended]
+
     def run(self) -> "World":
         """Until nothing can happen any more; a run that goes in circles is cancelled."""
         while actions := self._possible():
@@ -105,8 +109,7 @@ class World:
             if self.moves == MOVES_MAX:
                 self.send(self.root, CancelExecution("too long"))
             assert self.moves <= 2 * MOVES_MAX, "the execution does not end, though it was cancelled"
-        stuck = [name for name, execution in self.executions.items() if not execution.state.has_ended]
-        assert not stuck, f"nothing can happen any more, but these have not ended: {stuck}"
+        assert not self.unended, f"nothing can happen any more, but these have not ended: {self.unended}"
         return self
 
     def _nothing_is_stranded(self) -> None:
