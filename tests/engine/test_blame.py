@@ -66,3 +66,14 @@ def test_the_callers_of_a_cause_are_told_from_the_inmost_outwards() -> None:
     third = child_error("c", "3", ended(child_error("b", "2", ended(first))))
     assert third.message == "no (in playbook `a`, called by `b`, called by `c`)"
     assert cause_of(third) == "no"
+
+
+def test_a_playbook_that_calls_itself_is_told_once_with_how_often() -> None:
+    error = child_error("deep", "x", ended(Error("x", "no")))
+    for path in ["deep"] * 3 + ["top"]:
+        error = child_error(path, "x", ended(error))
+    assert error.message == "no (in playbook `deep`, called by `deep` 3 times, called by `top`)"
+    assert cause_of(error) == "no"
+    origin = origin_of(error)
+    assert origin is not None
+    assert origin["called_by"] == ["deep", "deep", "deep", "top"]

@@ -1,6 +1,8 @@
+import re
+
 import pytest
 
-from noetl.supply.texts import NOT_JSON, json_of, part_of_text, text_of
+from noetl.supply.texts import BadJson, json_of, part_of_text, text_of
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,24 @@ def test_json_is_read_in_its_charset(data: bytes, content_type: str, value: obje
     assert json_of(data, content_type) == value
 
 
-@pytest.mark.parametrize("data", [b"<h1>", b'["\xe9"]', b"NaN", b"[" * 100_000])
-def test_what_is_no_json_is_said_to_be_none(data: bytes) -> None:
-    with pytest.raises(NOT_JSON):
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"<h1>", "JSON is malformed: invalid character (byte 0)"),
+        (b'{"a": NaN}', "it holds `NaN`, which JSON does not know; `null` stands for what is missing"),
+        (b"[1, -Infinity]", "it holds `-Infinity`, which JSON does not know; `null` stands for what is missing"),
+        (b"[1.5, 1e400, NaN]", "the number 1e400 in it is too large"),
+        (b'["half \\ud800"]', "a text in it has half a character, such as `\\ud800`, and is no Unicode"),
+        (b'["\xe9"]', "a text in it is not UTF-8"),
+        (b'{"a": [1, 2', "Input data was truncated"),
+        (b"[" * 100_000, "nested deeper than 100 levels"),
+    ],
+)
+def test_what_is_no_json_is_said_to_be_none_and_why(data: bytes, reason: str) -> None:
+    with pytest.raises(BadJson, match=f"^{re.escape(reason)}$"):
         json_of(data, "application/json")
+
+
+def test_where_the_reason_cannot_be_looked_for_it_is_told_as_it_was_found() -> None:
+    with pytest.raises(BadJson, match="surrogate"):
+        json_of(b'["\\udc00", ' + b"[" * 100_000, "application/json")

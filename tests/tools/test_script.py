@@ -187,7 +187,16 @@ async def test_a_long_last_line_is_cut_in_the_message() -> None:
     assert error.message.endswith("x!")
 
 
-@pytest.mark.parametrize(("script", "found"), [("true", "is empty"), ("echo", "is empty"), ("echo no", "is not JSON")])
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("true", "is empty"),
+        ("echo", "is empty"),
+        ("echo no", "is not JSON"),
+        ("echo NaN", "is not JSON: it holds `NaN`"),
+        ("printf '\"\\xff\"'", "is not JSON: a text in it is not UTF-8"),
+    ],
+)
 async def test_what_was_printed_instead_of_json_is_said(script: str, found: str) -> None:
     error = error_of(await run({"script": script, "parse": "json"}))
     assert error.kind == "input"

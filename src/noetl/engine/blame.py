@@ -1,6 +1,7 @@
 """What the caller of a child execution is told when the child did not complete: the first cause, then where it lies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 
 from noetl.engine.events import WorkflowFinished
 from noetl.engine.names import step_of, task_label
@@ -46,7 +47,7 @@ def unrouted(step: str) -> str:
 def _where(origin: Mapping[str, object]) -> str:
     step = f", step `{origin['step']}`" if origin.get("step") else ""
     task = f", task `{origin['task']}`" if origin.get("task") else ""
-    called = "".join(f", called by `{caller}`" for caller in callers_of(origin))
+    called = "".join(f", called by `{caller}`{times}" for caller, times in callers_shown(origin))
     return f" (in playbook `{origin.get('playbook')}`{step}{task}{called})"
 
 
@@ -54,6 +55,13 @@ def callers_of(origin: Mapping[str, object]) -> list[object]:
     """The playbooks between, from the inmost outwards."""
     found = origin.get("called_by")
     return list(found) if isinstance(found, list | tuple) else []
+
+
+def callers_shown(origin: Mapping[str, object]) -> Iterator[tuple[object, str]]:
+    """Each of them once, with the words for how often it called itself."""
+    for caller, calls in groupby(callers_of(origin)):
+        count = len(list(calls))
+        yield caller, f" {count} times" if count > 1 else ""
 
 
 def step_to_blame(error: Error) -> str | None:

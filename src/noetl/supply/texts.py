@@ -1,14 +1,25 @@
 """Bytes from outside as text or JSON: in the charset that their content type names, else in what they are mostly in."""
 
+import json
 from codecs import BOM_UTF8
 from collections.abc import Mapping
+from math import isinf
+from typing import NoReturn
 
 import msgspec
 
 from noetl.engine.depth import TOO_DEEP
 
-NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError)
-"""What `json_of` raises."""
+SHOWN_CHARS_MAX = 40
+"""How much a message shows of a number."""
+
+
+class BadJson(Exception):
+    """Why a text is no JSON that can be read."""
+
+
+class TooDeep(BadJson):
+    """JSON that goes deeper than data may."""
 
 
 def text_of(data: bytes, content_type: str) -> str:
@@ -37,7 +48,31 @@ def json_of(data: bytes, content_type: str) -> object:
     try:
         return msgspec.json.decode(body) if body.strip() else None
     except RecursionError:
-        raise msgspec.DecodeError(TOO_DEEP) from None
+        raise TooDeep(TOO_DEEP) from None
+    except UnicodeDecodeError as error:
+        raise BadJson("a text in it is not UTF-8") from error
+    except msgspec.DecodeError as error:
+        raise BadJson(_reason(body, error)) from error
+
+
+def _reason(body: str | bytes, error: msgspec.DecodeError) -> str:
+    """What many programs write and read that JSON does not know is named; all else is told as it was found."""
+    try:
+        json.loads(body, parse_constant=_refuse_constant, parse_float=_check_number)
+    except BadJson as found:
+        return str(found)
+    except (ValueError, RecursionError):
+        return str(error)
+    return "a text in it has half a character, such as `\\ud800`, and is no Unicode"
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise BadJson(f"it holds `{name}`, which JSON does not know; `null` stands for what is missing")
+
+
+def _check_number(text: str) -> None:
+    if isinf(float(text)):
+        raise BadJson(f"the number {text[:SHOWN_CHARS_MAX]} in it is too large")
 
 
 def _charset(content_type: str) -> str:

@@ -11,7 +11,7 @@ from noetl.engine.reference import LOOP_REFERENCE, Reference
 from noetl.ports import Console, EventLog, ResultStore, ToolCall, Unavailable
 from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
 from noetl.supply.shelf import Ended, Shelf, decoded, missing
-from noetl.supply.texts import NOT_JSON, json_of, part_of_text, text_of
+from noetl.supply.texts import BadJson, json_of, part_of_text, text_of
 
 HELD_BYTES_MAX = 256 * 1024 * 1024
 """The most that is given as data at once."""
@@ -138,7 +138,7 @@ def _value(reference: Reference, data: bytes) -> object:
         return decoded(reference, data)
     try:
         return json_of(data, reference.meta.content_type)
-    except NOT_JSON as error:
+    except BadJson as error:
         message = f"the stored data is called {reference.meta.content_type} and is not JSON: {error}"
         raise NotJson(f"{message}; `range` with `unit: bytes` takes it as it is") from error
 

@@ -10,7 +10,7 @@ from noetl.cli.embedded import Local
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import moment, short_id
 from noetl.cli.reports.json import printed
-from noetl.engine.blame import callers_of, cause_of, origin_of, step_to_blame
+from noetl.engine.blame import callers_shown, cause_of, origin_of, step_to_blame
 from noetl.engine.output import NOTHING, Error, Output, fields
 from noetl.supply.manifest import iterations_of
 from noetl.supply.shelf import Missing, Shelf
@@ -62,7 +62,7 @@ def _told(status: str, error: Error | None) -> Iterator[str]:
     task = f"task `{origin['task']}` of " if origin.get("task") else ""
     step = f"step `{origin['step']}` of " if origin.get("step") else ""
     yield f"  in {task}{step}playbook {origin.get('playbook')}"
-    yield from (f"  called by playbook {caller}" for caller in callers_of(origin))
+    yield from (f"  called by playbook {caller}{times}" for caller, times in callers_shown(origin))
     if (own := step_to_blame(error)) is not None:
         yield f"  called by step `{own}`, and no arc takes its failure"
     yield f"  = look: noetl status {shlex.quote(str(origin.get('execution_id')))}"

@@ -10,7 +10,7 @@ from noetl.engine.reference import Reference, ReferenceMeta
 from noetl.engine.secrets import MASK, Redactor, hideable, masked
 from noetl.engine.size import inline_bytes_max, ttl_of
 from noetl.ports import ResultStore, ToolCall
-from noetl.supply.texts import NOT_JSON, json_of, text_of
+from noetl.supply.texts import BadJson, json_of, text_of
 from noetl.tools.http.inflating import PIECE_BYTES, TooLarge, Unreadable, inflating
 from noetl.tools.http.knobs import Knobs
 
@@ -145,7 +145,7 @@ def _form_of(content_type: str) -> str:
 def _json(data: bytes, content_type: str, wanted: str, secrets: frozenset[str]) -> object:
     try:
         return json_of(data, content_type)
-    except NOT_JSON as error:
+    except BadJson as error:
         why = "which `response: json` asks for" if wanted == "json" else "as its content type says"
         beginning = _beginning(data.decode("utf-8", "replace"), secrets)
         message = f"the answer is not JSON, {why}: {error}; `response: text` takes it as it is"

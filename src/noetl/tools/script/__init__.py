@@ -16,7 +16,6 @@ from typing import IO
 
 import msgspec
 
-from noetl.engine.depth import TOO_DEEP
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.secrets import masked
 from noetl.ports import Console, ToolCall
@@ -31,6 +30,7 @@ from noetl.processes import (
     task_facts,
     timeout_of,
 )
+from noetl.supply.texts import BadJson, TooDeep, json_of
 from noetl.tools.script.scratch import Scratch
 
 STDOUT_BYTES_MAX = 16 * 1024 * 1024
@@ -323,14 +323,16 @@ def _output(code: int, printed: Printed, *, parses: bool) -> Output:
 
 
 def _parsed(printed: Printed) -> Output:
+    wanted = "standard output must be JSON for `parse: json`, and is"
+    if not printed.stdout.strip():
+        return _failed(printed, Error("input", f"{wanted} empty"), 0)
     try:
-        data: object = msgspec.json.decode(printed.stdout)
-    except RecursionError:
-        return _failed(printed, Error("response", f"standard output is JSON that is {TOO_DEEP}"), 0)
-    except msgspec.DecodeError as error:
-        found = f"not JSON: {error}; it begins with {printed.beginning()!r}" if printed.stdout.strip() else "empty"
-        return _failed(printed, Error("input", f"standard output must be JSON for `parse: json`, and is {found}"), 0)
-    return Output(data=data, blocks=_blocks(printed, 0))
+        return Output(data=json_of(printed.stdout, ""), blocks=_blocks(printed, 0))
+    except TooDeep as error:
+        return _failed(printed, Error("response", f"standard output is JSON that is {error}"), 0)
+    except BadJson as error:
+        message = f"{wanted} not JSON: {error}; it begins with {printed.beginning()!r}"
+        return _failed(printed, Error("input", message), 0)
 
 
 def _plain_text(printed: Printed) -> str:
