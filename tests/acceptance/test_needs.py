@@ -71,7 +71,8 @@ def test_a_credential_that_is_missing_is_named_with_how_to_give_it_and_the_run_i
     assert ran.returncode == 1
     assert "order.yaml:5:35: error: keychain entry 'shop' needs the environment variable NO_SUCH_TOKEN" in ran.stderr
     assert "= set it and run again: export NO_SUCH_TOKEN=…" in ran.stderr
-    assert "order.yaml:6:36: error: keychain entry 'key' needs the file" in ran.stderr
+    assert f"order.yaml:6:36: error: keychain entry 'key' needs the file {tmp_path}/a/key: No such file" in ran.stderr
+    assert f"it is looked for in {tmp_path}\n" in ran.stderr
     record = msgspec.json.decode(ran.stdout)
     assert (record["status"], record["error"]["details"]) == ("failed", {"missing": ["key", "shop"]})
     events = noetl("events", "@latest", "-o", "jsonl", folder=tmp_path).stdout.splitlines()
@@ -84,6 +85,33 @@ def test_a_credential_that_is_there_is_no_matter(tmp_path: Path) -> None:
     write(tmp_path, "order", f"keychain:\n  - {{ name: key, kind: file, path: key }}\n{NOOP}")
     (tmp_path / "key").write_text("s3cret\n", "utf-8")
     assert run(tmp_path, "order", "-q").stderr == ""
+
+
+def test_a_run_goes_on_in_another_folder_with_the_code_and_the_secrets_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "flows").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    write(
+        tmp_path / "flows",
+        "order",
+        """keychain:
+  - { name: key, kind: file, path: secrets/key }
+workflow:
+  - step: a
+    tool: { kind: python, file: order.py, input: { key: "{{ keychain.key }}" } }
+""",
+    )
+    (tmp_path / "flows" / "order.py").write_text("result = len(key)", "utf-8")
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "key").write_text("s3cret\n", "utf-8")
+    (tmp_path / "secrets" / "key").chmod(0o600)
+    assert noetl("run", "flows/order.yaml", "-q", folder=tmp_path).stdout == "6\n"
+    again = noetl("rerun", "@latest", "--from", "a", folder=tmp_path / "elsewhere")
+    assert again.stdout == "6\n", again.stderr
+    (tmp_path / "flows" / "order.py").write_text("1 / 0", "utf-8")
+    failed = noetl("rerun", "@latest", "--from", "a", folder=tmp_path / "elsewhere")
+    assert f"--playbook {tmp_path}/flows/order.yaml" in failed.stderr
+    shown = noetl("rerun", "@latest", folder=tmp_path)
+    assert "--playbook flows/order.yaml" in shown.stderr
 
 
 @pytest.mark.parametrize("words", [(), ("--dry-run",)])

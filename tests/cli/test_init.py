@@ -57,6 +57,16 @@ def test_a_new_project_runs_as_it_is_and_shows_a_result(template: str, tmp_path:
         assert noetl("status", "@latest").code == 0
 
 
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_new_project_runs_from_the_folder_around_it_too(template: str, tmp_path: Path) -> None:
+    folder = made(template, tmp_path / "demo")
+    with chdir(tmp_path):
+        first = str(folder.relative_to(tmp_path) / next(iter(TEMPLATES[template])))
+        ran = noetl("run", first, "-q", *(["--set", f"port={free_port()}"] if template == "api" else []))
+        assert (ran.code, ran.err) == (0, "")
+        assert RESULTS[template] in ran.out
+
+
 def test_a_secret_of_a_new_project_is_for_its_owner_alone(tmp_path: Path) -> None:
     folder = made("api", tmp_path / "demo")
     assert (folder / "secrets/shop_token.txt").stat().st_mode & 0o777 == 0o600

@@ -94,3 +94,16 @@ def test_rivals_are_the_other_files_of_a_path_that_are_as_near(tmp_path: Path) -
     assert taken is not None
     assert taken.source.name == "flows/demo.yaml"
     assert project.rivals(taken, "demo", compiler) == ["flows/old/demo.yaml"]
+
+
+def test_a_file_that_a_playbook_names_is_the_nearest_upwards_and_else_would_be_beside_it(tmp_path: Path) -> None:
+    write(tmp_path, "proj/flows/flow.yaml", "proj/secrets/key", "secrets/key", "secrets/other")
+    below, above = project_of("flows/flow.yaml", tmp_path / "proj"), project_of("proj/flows/flow.yaml", tmp_path)
+    for project in (below, above):
+        assert project.locate("secrets/key") == tmp_path / "proj/secrets/key"
+        assert project.locate("none") == tmp_path / "proj/flows/none"
+        assert project.locate("/etc/key") == Path("/etc/key")
+    assert below.locate("secrets/other") == tmp_path / "proj/flows/secrets/other"
+    assert above.locate("secrets/other") == tmp_path / "secrets/other"
+    write(tmp_path, "proj/flows/secrets/key")
+    assert below.locate("secrets/key") == tmp_path / "proj/flows/secrets/key"

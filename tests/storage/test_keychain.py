@@ -37,7 +37,7 @@ def test_the_mark_that_some_editors_put_before_a_text_is_no_part_of_it(
     tmp_path: Path, name: str, expected: object
 ) -> None:
     (tmp_path / name).write_bytes(b'\xef\xbb\xbf{"token": "t"}')
-    assert value(LocalKeychain({}, tmp_path), file_entry(name)) == expected
+    assert value(LocalKeychain({}, tmp_path.joinpath), file_entry(name)) == expected
 
 
 @pytest.mark.parametrize("environment", [{}, {"API_TOKEN": ""}])
@@ -48,12 +48,15 @@ def test_a_variable_that_is_not_set_is_named(environment: dict[str, str]) -> Non
 
 def test_a_file_is_one_value_without_its_last_line_end(tmp_path: Path) -> None:
     (tmp_path / "pass").write_bytes(b"one\ntwo\r\n")
-    assert value(LocalKeychain({}, tmp_path), file_entry("pass")) == "one\ntwo"
+    assert value(LocalKeychain({}, tmp_path.joinpath), file_entry("pass")) == "one\ntwo"
 
 
 def test_a_json_file_has_fields(tmp_path: Path) -> None:
     (tmp_path / "login.json").write_text('{"username": "joe", "password": "s3cret"}')
-    assert value(LocalKeychain({}, tmp_path), file_entry("login.json")) == {"username": "joe", "password": "s3cret"}
+    assert value(LocalKeychain({}, tmp_path.joinpath), file_entry("login.json")) == {
+        "username": "joe",
+        "password": "s3cret",
+    }
 
 
 def test_a_path_may_be_a_template_and_start_at_home(tmp_path: Path) -> None:
@@ -76,7 +79,7 @@ def test_a_file_that_cannot_be_used_says_why(tmp_path: Path, name: str, content:
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(Unavailable, match=message):
-        value(LocalKeychain({}, tmp_path), file_entry(name))
+        value(LocalKeychain({}, tmp_path.joinpath), file_entry(name))
 
 
 def test_a_stored_credential_needs_a_store() -> None:
@@ -86,7 +89,7 @@ def test_a_stored_credential_needs_a_store() -> None:
 
 def test_all_missing_entries_are_named(tmp_path: Path) -> None:
     entries = [TOKEN, file_entry("gone"), KeychainEntry("db", "static"), KeychainEntry("set", "env", {"var": "SET"})]
-    keychain = LocalKeychain({"SET": "yes"}, tmp_path)
+    keychain = LocalKeychain({"SET": "yes"}, tmp_path.joinpath)
     assert asyncio.run(keychain.missing(entries, {})) == ["token", "pass", "db"]
 
 
@@ -95,7 +98,7 @@ def test_a_file_of_ours_that_others_can_read_is_exposed(tmp_path: Path, mode: in
     entry = KeychainEntry("db", "file", {"path": "{{ workload.name }}"})
     (tmp_path / "db").write_text("s3cret")
     (tmp_path / "db").chmod(mode)
-    found = LocalKeychain({}, tmp_path).exposed(entry, {"name": "db"})
+    found = LocalKeychain({}, tmp_path.joinpath).exposed(entry, {"name": "db"})
     assert found == (tmp_path / "db" if is_exposed else None)
 
 
@@ -108,7 +111,7 @@ def test_a_file_of_ours_that_others_can_read_is_exposed(tmp_path: Path, mode: in
     ],
 )
 def test_what_is_no_file_is_not_exposed(tmp_path: Path, entry: KeychainEntry) -> None:
-    assert LocalKeychain({}, tmp_path).exposed(entry, {}) is None
+    assert LocalKeychain({}, tmp_path.joinpath).exposed(entry, {}) is None
 
 
 def test_a_file_of_others_is_not_ours_to_change(tmp_path: Path) -> None:
@@ -118,4 +121,4 @@ def test_a_file_of_others_is_not_ours_to_change(tmp_path: Path) -> None:
         path.touch(0o644)
         os.chown(path, 12345, -1)
     assert path.stat().st_mode & 0o044
-    assert LocalKeychain({}, tmp_path).exposed(file_entry(str(path)), {}) is None
+    assert LocalKeychain({}, tmp_path.joinpath).exposed(file_entry(str(path)), {}) is None

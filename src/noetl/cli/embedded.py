@@ -75,7 +75,7 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
 
 @asynccontextmanager
 async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Runtime]:
-    keychain = LocalKeychain(environment, local.catalog.folder)
+    keychain = LocalKeychain(environment, local.catalog.locate)
     ready = Ready(local.compiler.installed.kinds_of, has_pools=False)
     plane = Plane(local.store, local.catalog, local.results, keychain, local.system, ready=ready)
     plane.start()
@@ -90,7 +90,7 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
     """A worker for one execution and those below it."""
     local = runtime.local
     tools = make_tools(local.results, local.store, environment)
-    keychain = LocalKeychain(environment, local.catalog.folder)
+    keychain = LocalKeychain(environment, local.catalog.locate)
     equipment = Equipment(tools, local.results, local.store, keychain, local.system, runtime.ready)
     worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
     with present(local.home, root):

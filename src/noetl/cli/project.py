@@ -95,10 +95,22 @@ class Project:
             if path:
                 yield path
 
+    def locate(self, name: str) -> Path:
+        """A file that a playbook names: beside it, or else in the nearest folder above it that has one."""
+        places = (place / name for place, _ in self._places())
+        return next((place for place in places if os.path.exists(place)), self._near / name)
+
     @property
     def searched(self) -> str:
-        below = f"in {self._near} and below"
-        return below if self._near == self.folder else f"{below}, then in each folder above it up to {self.folder}"
+        return f"in {self._near} and below{self._upwards}"
+
+    @property
+    def climbed(self) -> str:
+        return f"in {self._near}{self._upwards}"
+
+    @property
+    def _upwards(self) -> str:
+        return "" if self._near == self.folder else f", then in each folder above it up to {self.folder}"
 
     def absolute(self, compilation: Compilation) -> str:
         return str(self.here / compilation.source.name)
@@ -141,7 +153,8 @@ def _yaml_below(folder: Path, without: Path | None) -> Iterator[Path]:
 class ProjectCatalog:
     """Playbooks by path: those in files of the project, which may have changed, and else those once registered.
 
-    `folder` is the current one.
+    `folder` is the current one. Files are kept by their whole path, so that a run can go on in another folder, and
+    are shown as they are found from the current one.
     """
 
     def __init__(self, catalog: Catalog, folder: Path, compiler: Compiler) -> None:
@@ -151,23 +164,34 @@ class ProjectCatalog:
         self.folder = folder
 
     def stand_at(self, file: str) -> None:
-        """From now on playbooks are looked for from this file."""
+        """From now on playbooks and secrets are looked for from this file."""
         if (self.folder / file).is_file():
             self._project = project_of(file, self.folder)
 
+    def locate(self, name: str) -> Path:
+        return self._project.locate(name)
+
     async def register(self, playbook: Registered) -> None:
+        file = playbook.file
+        if file not in ("", STDIN):
+            playbook = msgspec.structs.replace(playbook, file=os.path.abspath(self.folder / file))
         await self._catalog.register(playbook)
 
     async def by_digest(self, digest: str) -> Registered | None:
-        return await self._catalog.by_digest(digest)
+        return self._shown(await self._catalog.by_digest(digest))
 
     async def by_path(self, path: str, version: str | None) -> Registered | None:
         found = self._project.find(path, self._compiler) if version is None else None
         if found is None or found.playbook is None:
-            return await self._catalog.by_path(path, version)
+            return self._shown(await self._catalog.by_path(path, version))
         playbook = registered(found, self._project.absolute(found))
         await self._catalog.register(playbook)
-        return playbook
+        return self._shown(playbook)
+
+    def _shown(self, playbook: Registered | None) -> Registered | None:
+        if playbook is None or not Path(playbook.file).is_relative_to(self.folder):
+            return playbook
+        return msgspec.structs.replace(playbook, file=str(Path(playbook.file).relative_to(self.folder)))
 
 
 def _read(file: Path) -> bytes:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,11 +19,11 @@ OF_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 class LocalKeychain:
-    """`environment` is what entries of kind `env` read. Paths of files are taken from `folder`; `~` is the home."""
+    """`environment` is what entries of kind `env` read. `locate` says where a file of a name is; `~` is the home."""
 
-    def __init__(self, environment: Mapping[str, str], folder: Path | None = None) -> None:
+    def __init__(self, environment: Mapping[str, str], locate: Callable[[str], Path] = Path) -> None:
         self._environment = environment
-        self._folder = folder or Path()
+        self._locate = locate
 
     async def missing(self, entries: Sequence[KeychainEntry], workload: Values) -> Sequence[str]:
         return [entry.name for entry in entries if not await self._is_there(entry, workload)]
@@ -86,7 +86,7 @@ class LocalKeychain:
             raise Unavailable(f"the path of keychain entry {entry.name!r} cannot be made: {error.message}") from error
         if found.startswith("~/"):
             found = f"{self._environment.get('HOME', '~')}{found[1:]}"
-        return self._folder / found
+        return self._locate(found)
 
 
 def _content(entry: KeychainEntry, path: Path, data: bytes) -> object:

@@ -48,6 +48,7 @@ async def started_again(
         raise Stopped(_not_ended(short_id(origin.execution_id)))
     before = await playbook_of(local, origin)
     playbook = before if text is None else await _taken(local, origin, text, overlay, console, quiet=wanted.quiet)
+    local.catalog.stand_at(playbook.file)
     cut = Cut(wanted.from_ or None, wanted.failed_iterations)
     other = playbook if playbook.digest != before.digest else None
     answer = await runtime.plane.rerun(origin, cut, overlay, text=other)

@@ -48,6 +48,7 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
         if compilation is None:
             return await _resumed(runtime, wanted, console, environment, wait_s)
         playbook = registered(compilation, wanted.file)
+        local.catalog.stand_at(playbook.file)
         await _tell_interrupted(runtime, playbook, console, quiet=wanted.quiet)
         execution_id = await _started(runtime, playbook, workload)
         return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
@@ -94,6 +95,7 @@ async def _resumed(
     local = runtime.local
     summary = await find_execution(local.store, wanted.resume)
     playbook = await playbook_of(local, summary)
+    local.catalog.stand_at(playbook.file)
     if summary.has_ended:
         return await _told_again(runtime, summary, playbook, wanted, console)
     await try_again(runtime, summary.execution_id)
@@ -144,7 +146,6 @@ async def _followed(
     environment: dict[str, str],
     wait_s: float,
 ) -> int:
-    runtime.local.catalog.stand_at(playbook.file)
     program = made_ready(playbook)
     name, steps, clock = program.playbook.metadata.name, list(program.steps), runtime.local.system
     follower = Follower(name, execution_id, steps, console, clock, quiet=wanted.quiet)

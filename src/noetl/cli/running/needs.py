@@ -76,7 +76,7 @@ class Needs:
         self._project = project
         self._environment = environment
         self._home = home
-        self._keychain = LocalKeychain(environment, project.here)
+        self._keychain = LocalKeychain(environment, project.locate)
 
     async def unmet(self, compilation: Compilation, workload: Mapping[str, object]) -> list[Unmet]:
         """All that is missing for a playbook and for those that it calls by name."""
@@ -140,7 +140,9 @@ class Needs:
             try:
                 await self._keychain.value(entry, workload)
             except Unavailable as missing:
-                found = CREDENTIAL_NOT_HERE.at(_place(document, entry), str(missing), _how_to_give(entry))
+                found = CREDENTIAL_NOT_HERE.at(
+                    _place(document, entry), str(missing), _how_to_give(entry, self._project)
+                )
                 found = msgspec.structs.replace(found, severity=severity)
                 unmet.append(Unmet(compilation, found, is_recorded=True))
             else:
@@ -246,10 +248,11 @@ def _place(document: Document, entry: KeychainEntry) -> Node:
     return node.get("var") or node.get("path") or node
 
 
-def _how_to_give(entry: KeychainEntry) -> str:
+def _how_to_give(entry: KeychainEntry, project: Project) -> str:
     if entry.kind == "env":
         return f"set it and run again: export {entry.fields.get('var')}=…"
-    return "write the secret to that file, readable by you alone (chmod 600); paths are taken from the current folder"
+    found = f"it is looked for {project.climbed}\n{FURTHER_UP}"
+    return f"write the secret to that file, readable by you alone (chmod 600)\n{found}"
 
 
 def _softened(unmet: Unmet) -> Unmet:
