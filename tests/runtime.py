@@ -63,6 +63,32 @@ def chain(*steps: str, path: str = "chain") -> str:
     return "\n".join(lines)
 
 
+# ------------------------------------------------------------------------------ what a tool does
+
+
+def answering(output: Output, after_s: float = 0.0) -> Does:
+    async def does(_call: ToolCall, _console: Console) -> Output:
+        await asyncio.sleep(after_s)
+        return output
+
+    return does
+
+
+def raising(error: Exception) -> Does:
+    async def does(_call: ToolCall, _console: Console) -> Output:
+        raise error
+
+    return does
+
+
+async def forever(_call: ToolCall, _console: Console) -> Output:
+    await asyncio.Event().wait()
+    return Output()
+
+
+# ------------------------------------------------------------------------------ what a rig is made of
+
+
 class WatchedStore(MemoryStore):
     """`commits` are those that wrote something, `reads` counts those of logs.
 
@@ -223,6 +249,15 @@ class Rig:
         asked = await plane.request(await self.register(text), workload or {}, name or None)
         assert isinstance(asked, str), asked
         return asked
+
+    async def ran(self, text: str, **does: Does) -> str:
+        """The name of an execution that one server and one worker have brought to its end. `does` is for its tasks."""
+        plane = self.serve()
+        self.bench.does |= does
+        self.work(plane)
+        name = await self.begin(plane, text)
+        await self.end(name)
+        return name
 
     async def end(self, name: str, within_s: float = LONG_S) -> str:
         """The status with which an execution ends."""

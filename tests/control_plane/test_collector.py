@@ -19,7 +19,7 @@ from noetl.ports import Append, Appended, Collected, Console, Held, ToolCall, Un
 from noetl.storage.memory import MemoryResults, MemoryStore
 from tests.conformance.given import summary
 from tests.conformance.homes import HandClock
-from tests.runtime import Rig, chain, head, played
+from tests.runtime import Rig, answering, chain, head, played
 
 GRACE_S, EVERY_S = 100.0, 50.0
 LIMITS = Limits(collect_grace_s=GRACE_S, collect_every_s=EVERY_S, collect_look_s=10.0, collect_digits=1)
@@ -190,11 +190,7 @@ async def test_a_rerun_does_not_loop_over_what_is_gone(rig: Rig) -> None:
 
 @played
 async def test_a_run_that_goes_on_keeps_its_data_beyond_the_time(rig: Rig) -> None:
-    async def slow(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        await asyncio.sleep(2 * 3_600)
-        return Output()
-
-    rig.bench.does |= {"a": large, "b": slow}
+    rig.bench.does |= {"a": large, "b": answering(Output(), after_s=2 * 3_600)}
     plane = rig.serve(LIMITS)
     rig.work(plane)
     assert await rig.end(await rig.begin(plane, TIMED)) == "completed"

@@ -6,8 +6,7 @@ from noetl.control_plane.limits import Limits
 from noetl.data_plane.limits import Limits as WorkerLimits
 from noetl.engine import events as e
 from noetl.engine.output import Output
-from noetl.ports import Console, ToolCall
-from tests.runtime import Rig, chain, head, played
+from tests.runtime import Rig, chain, forever, head, played
 
 PARENT = f"""{head("parent")}
 workflow:
@@ -35,11 +34,6 @@ workflow:
 def outcome(facts: list[e.Fact]) -> Output:
     (end,) = [fact for fact in facts if isinstance(fact, e.WorkflowFinished)]
     return end.output
-
-
-async def forever(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-    await asyncio.Event().wait()
-    return Output()
 
 
 @played

@@ -8,11 +8,11 @@ from noetl.control_plane.limits import Limits
 from noetl.control_plane.plane import Plane
 from noetl.engine import events as e
 from noetl.engine.commands import Rejection, Report
-from noetl.engine.output import NOTHING, Output
+from noetl.engine.output import NOTHING
 from noetl.engine.rerun import Cut
-from noetl.ports import Ask, Busy, Claim, Console, LeaseReport, LogChunk, ToolCall, Unavailable
+from noetl.ports import Ask, Busy, Claim, LeaseReport, LogChunk, Unavailable
 from noetl.supply.shelf import Shelf
-from tests.runtime import Rig, chain, head, played, registered
+from tests.runtime import Rig, chain, head, played, raising, registered
 
 ASK = Ask("w", 1, 30.0)
 NONE = Ask("w", 0, 30.0)
@@ -82,11 +82,7 @@ async def test_an_execution_that_is_not_there_cannot_be_cancelled(rig: Rig) -> N
 async def test_a_rerun_takes_over_what_was_reached(rig: Rig) -> None:
     plane = rig.serve()
     rig.work(plane)
-
-    async def fails(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        raise ValueError("no")
-
-    rig.bench.does["b"] = fails
+    rig.bench.does["b"] = raising(ValueError("no"))
     name = await rig.begin(plane, chain("a", "b"))
     assert await rig.end(name) == "failed"
     origin = await rig.store.summary(name)
@@ -252,10 +248,7 @@ async def test_a_report_that_was_made_before_is_refused(rig: Rig) -> None:
 
 @played
 async def test_a_report_with_a_question_brings_the_next_step(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    name = await rig.begin(plane, chain("a", "b"))
-    await rig.end(name)
+    name = await rig.ran(chain("a", "b"))
     leases = [fact for fact in await rig.facts(name) if isinstance(fact, e.StepStarted)]
     assert [fact.worker for fact in leases] == ["w1", "w1"]
 

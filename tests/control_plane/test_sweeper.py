@@ -8,8 +8,8 @@ from noetl.engine import events as e
 from noetl.engine.incidents import Kind
 from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.output import Output
-from noetl.ports import Ask, Console, ToolCall
-from tests.runtime import Rig, chain, head, played
+from noetl.ports import Ask
+from tests.runtime import Rig, answering, chain, head, played
 
 LOOP = f"""{head("loop")}
 workflow:
@@ -93,12 +93,7 @@ async def test_one_execution_that_cannot_be_read_hides_no_other_that_stands_stil
 async def test_what_moves_by_itself_is_no_incident(rig: Rig) -> None:
     plane = rig.serve(Limits(inspect_s=1.0))
     rig.work(plane, limits=WorkerLimits(slots=1))
-
-    async def slow(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        await asyncio.sleep(100.0)
-        return Output()
-
-    rig.bench.does["a"] = slow
+    rig.bench.does["a"] = answering(Output(), after_s=100.0)
     name = await rig.begin(plane, LOOP)
     assert await rig.end(name) == "completed"
     assert await rig.store.incidents(None, 10) == ()

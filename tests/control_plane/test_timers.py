@@ -5,7 +5,7 @@ import asyncio
 from noetl.control_plane.limits import Limits
 from noetl.engine.output import Output, failed
 from noetl.ports import Console, ToolCall
-from tests.runtime import Rig, chain, head, played
+from tests.runtime import Rig, chain, forever, head, played
 
 HOUR_S = 3_600.0
 
@@ -104,10 +104,6 @@ async def test_timers_of_parked_executions_leave_room_for_others(rig: Rig) -> No
 
 @played
 async def test_a_step_that_used_up_its_time_fails_and_its_tool_is_stopped(rig: Rig) -> None:
-    async def forever(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        await asyncio.Event().wait()
-        return Output()
-
     plane = rig.serve()
     rig.work(plane)
     rig.bench.does["a"] = forever

@@ -14,10 +14,8 @@ from tests.runtime import Rig, chain, played
 
 @played
 async def test_a_step_of_a_chain_costs_one_commit(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    name = await rig.begin(plane, chain("a", "b", "c", "d", "e"))
-    assert await rig.end(name) == "completed"
+    name = await rig.ran(chain("a", "b", "c", "d", "e"))
+    assert rig.status(name) == "completed"
     assert len(rig.store.commits) == 1 + 5  # the request, and a report a step: it brings the claim of the next
 
 
@@ -261,10 +259,7 @@ async def test_a_snapshot_is_saved_now_and_then_and_another_server_goes_on_from_
 
 @played
 async def test_a_log_longer_than_one_read_is_read_whole(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    name = await rig.begin(plane, chain("a", "b", "c"))
-    await rig.end(name)
+    name = await rig.ran(chain("a", "b", "c"))
     other = rig.serve(Limits(read_max=2))
     refused = await other.cancel(name)
     assert isinstance(refused, Rejection)

@@ -3,7 +3,7 @@
 from noetl.engine.output import Error, Output
 from noetl.ports import Console, ToolCall
 from tests.data_plane.test_run_step import SECRET, done, pipeline, python
-from tests.runtime import Rig, played
+from tests.runtime import Rig, answering, played
 
 
 def nested(value: object, levels: int) -> object:
@@ -18,10 +18,7 @@ async def test_an_output_as_deep_as_may_be_goes_all_the_way_with_secrets_and_loo
     rig.work(plane)
     rig.vault.secrets["key"] = SECRET
 
-    async def deep(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        return Output(data=nested(SECRET, 100))
-
-    rig.bench.does["a"] = deep
+    rig.bench.does["a"] = answering(Output(data=nested(SECRET, 100)))
     task = python("a", input='{ key: "{{ keychain.key }}" }', set='{ ctx.all: "{{ output.data }}" }')
     loop = "    loop: { in: [1, 2], iterator: x }\n"
     text = pipeline(task, more="keychain: [{ name: key, kind: env, var: KEY }]\n").replace(

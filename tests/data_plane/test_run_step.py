@@ -6,7 +6,7 @@ from noetl.data_plane.limits import Limits
 from noetl.engine import events as e
 from noetl.engine.output import Output
 from noetl.ports import Console, ToolCall
-from tests.runtime import Rig, chain, head, played
+from tests.runtime import Rig, answering, chain, forever, head, played, raising
 
 SECRET = "hunter2-hunter2"
 
@@ -46,11 +46,9 @@ async def test_a_task_starts_only_once_the_end_of_the_one_before_is_durable(rig:
 
 @played
 async def test_what_has_no_effect_outside_does_not_wait_for_that(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
     text = pipeline(python("a"), "{ name: b, kind: noop }", "{ name: c, kind: noop }")
-    name = await rig.begin(plane, text)
-    assert await rig.end(name) == "completed"
+    name = await rig.ran(text)
+    assert rig.status(name) == "completed"
     assert len(rig.store.commits) == 2  # the request, and all of the pipeline
 
 
@@ -96,10 +94,6 @@ async def test_another_worker_goes_on_after_the_last_recorded_task(rig: Rig) -> 
     plane = rig.serve()
     first = rig.work(plane)
 
-    async def forever(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        await asyncio.Event().wait()
-        return Output()
-
     rig.bench.does["b"] = forever
     name = await rig.begin(plane, pipeline(python("a"), python("b"), python("c")))
     await rig.until(lambda: rig.bench.running == ["b"])
@@ -116,16 +110,9 @@ async def test_another_worker_goes_on_after_the_last_recorded_task(rig: Rig) -> 
 
 @played
 async def test_a_large_output_is_stored_before_it_is_reported_and_read_where_it_is_used(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-
-    async def large(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        return Output(data={"rows": ["x" * 1_000] * 300})
-
-    rig.bench.does["a"] = large
     text = pipeline(python("a"), python("b", input='{ n: "{{ a.data.rows | length }}" }'))
-    name = await rig.begin(plane, text)
-    assert await rig.end(name) == "completed"
+    name = await rig.ran(text, a=answering(Output(data={"rows": ["x" * 1_000] * 300})))
+    assert rig.status(name) == "completed"
     assert rig.bench.runs[1].input == {"n": 300}
     lines = await rig.store.read(name, 0, 100)
     assert max(map(len, lines)) < 70_000
@@ -135,11 +122,7 @@ async def test_a_large_output_is_stored_before_it_is_reported_and_read_where_it_
 async def test_a_large_output_waits_for_a_result_store_that_does_not_answer(rig: Rig) -> None:
     plane = rig.serve()
     rig.work(plane)
-
-    async def large(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        return Output(data="x" * 300_000)
-
-    rig.bench.does["a"] = large
+    rig.bench.does["a"] = answering(Output(data="x" * 300_000))
     rig.results.is_down = True
     name = await rig.begin(plane, chain("a"))
     await asyncio.sleep(60.0)
@@ -155,10 +138,7 @@ async def test_an_output_that_cannot_be_stored_for_too_long_gives_its_work_back(
     plane = rig.serve()
     worker = rig.work(plane, limits=Limits(keep_tries_max=3))
 
-    async def large(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        return Output(data="x" * 300_000)
-
-    rig.bench.does["a"] = large
+    rig.bench.does["a"] = answering(Output(data="x" * 300_000))
     rig.results.is_down = True
     name = await rig.begin(plane, chain("a"))
     await rig.until(lambda: rig.bench.count("a") > 1)
@@ -169,15 +149,8 @@ async def test_an_output_that_cannot_be_stored_for_too_long_gives_its_work_back(
 
 @played
 async def test_an_output_that_is_no_json_is_an_error_of_the_task(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-
-    async def odd(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        return Output(data=object())
-
-    rig.bench.does["a"] = odd
-    name = await rig.begin(plane, chain("a"))
-    assert await rig.end(name) == "failed"
+    name = await rig.ran(chain("a"), a=answering(Output(data=object())))
+    assert rig.status(name) == "failed"
     (end,) = await done(rig, name)
     assert end.output.error is not None
     assert "something that is not JSON" in end.output.error.message
@@ -185,15 +158,8 @@ async def test_an_output_that_is_no_json_is_an_error_of_the_task(rig: Rig) -> No
 
 @played
 async def test_whatever_a_tool_raises_is_an_error_of_its_task_alone(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-
-    async def breaks(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        raise ZeroDivisionError("no")
-
-    rig.bench.does["a"] = breaks
-    name = await rig.begin(plane, chain("a"))
-    assert await rig.end(name) == "failed"
+    name = await rig.ran(chain("a"), a=raising(ZeroDivisionError("no")))
+    assert rig.status(name) == "failed"
     (end,) = await done(rig, name)
     assert end.output.error is not None
     assert end.output.error.message == "the `python` tool broke: ZeroDivisionError: no"
@@ -202,16 +168,7 @@ async def test_whatever_a_tool_raises_is_an_error_of_its_task_alone(rig: Rig) ->
 
 @played
 async def test_an_output_tells_when_and_how_long(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-
-    async def slow(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        await asyncio.sleep(1.5)
-        return Output()
-
-    rig.bench.does["a"] = slow
-    name = await rig.begin(plane, chain("a"))
-    await rig.end(name)
+    name = await rig.ran(chain("a"), a=answering(Output(), after_s=1.5))
     (end,) = await done(rig, name)
     assert end.output.meta.duration_ms == 1_500.0
     assert end.output.meta.delivery == 1
@@ -339,10 +296,8 @@ async def test_a_secret_that_cannot_be_had_is_an_error_that_can_be_retried(rig: 
 
 @played
 async def test_an_execution_whose_secrets_are_not_there_does_not_begin(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    name = await rig.begin(plane, pipeline(python("a"), more=KEYCHAIN))
-    assert await rig.end(name) == "failed"
+    name = await rig.ran(pipeline(python("a"), more=KEYCHAIN))
+    assert rig.status(name) == "failed"
     assert rig.bench.runs == []
 
 
@@ -387,14 +342,7 @@ async def test_what_is_selected_is_known_to_a_worker_that_goes_on(rig: Rig) -> N
     plane = rig.serve()
     first = rig.work(plane)
 
-    async def large(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        return Output(data=["x" * 1_000] * 300)
-
-    async def forever(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        await asyncio.Event().wait()
-        return Output()
-
-    rig.bench.does = {"a": large, "b": forever}
+    rig.bench.does = {"a": answering(Output(data=["x" * 1_000] * 300)), "b": forever}
     given = '{ named: "{{ a.data.n }}", prev: "{{ _prev.n }}", size: "{{ _prev | length }}" }'
     name = await rig.begin(plane, pipeline(selecting("a", 'n: "{{ output.data | length }}"'), python("b", input=given)))
     await rig.until(lambda: rig.bench.running == ["b"])
@@ -407,10 +355,8 @@ async def test_what_is_selected_is_known_to_a_worker_that_goes_on(rig: Rig) -> N
 
 @played
 async def test_a_selection_that_fails_is_an_error_of_the_task(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    name = await rig.begin(plane, pipeline(selecting("a", 'n: "{{ output.data.rows | length }}"')))
-    assert await rig.end(name) == "failed"
+    name = await rig.ran(pipeline(selecting("a", 'n: "{{ output.data.rows | length }}"')))
+    assert rig.status(name) == "failed"
     [fact] = await done(rig, name)
     assert fact.output.error is not None
     assert fact.output.error.kind == "template"
@@ -419,18 +365,10 @@ async def test_a_selection_that_fails_is_an_error_of_the_task(rig: Rig) -> None:
 # ------------------------------------------------------------------------------ in time
 
 
-async def forever(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-    await asyncio.Event().wait()
-    return Output()
-
-
 @played
 async def test_a_tool_that_does_not_look_at_the_time_is_stopped_when_it_is_used_up(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    rig.bench.does["a"] = forever
-    name = await rig.begin(plane, pipeline("{ name: a, kind: duckdb, command: x, spec: { timeout: 40 } }"))
-    assert await rig.end(name) == "failed"
+    name = await rig.ran(pipeline("{ name: a, kind: duckdb, command: x, spec: { timeout: 40 } }"), a=forever)
+    assert rig.status(name) == "failed"
     [fact] = await done(rig, name)
     assert fact.output.error is not None
     assert (fact.output.error.kind, fact.output.error.retryable) == ("timeout", True)
@@ -441,15 +379,10 @@ async def test_a_tool_that_does_not_look_at_the_time_is_stopped_when_it_is_used_
 
 @played
 async def test_a_timeout_that_a_tool_meets_with_itself_is_its_own(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-
-    async def breaks(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        raise TimeoutError("the disk")
-
-    rig.bench.does["a"] = breaks
-    name = await rig.begin(plane, pipeline("{ name: a, kind: duckdb, command: x, spec: { timeout: 40 } }"))
-    assert await rig.end(name) == "failed"
+    name = await rig.ran(
+        pipeline("{ name: a, kind: duckdb, command: x, spec: { timeout: 40 } }"), a=raising(TimeoutError("the disk"))
+    )
+    assert rig.status(name) == "failed"
     [fact] = await done(rig, name)
     assert fact.output.error is not None
     assert fact.output.error.kind == "crash"

@@ -9,7 +9,7 @@ from noetl.ports import (
     ToolCall,
 )
 from tests.data_plane.lines import Line, loop_of
-from tests.runtime import Rig, chain, head, played
+from tests.runtime import Rig, answering, chain, head, played
 
 
 async def _sleep(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
@@ -35,11 +35,7 @@ async def test_slots_that_are_asked_for_with_a_report_are_not_asked_for_again(ri
     rig.store.latency_s = 0.3
     worker = rig.work(plane, limits=Limits(slots=2))
 
-    async def slow(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
-        await asyncio.sleep(0.5)
-        return Output()
-
-    rig.bench.does = dict.fromkeys("abcd", slow)
+    rig.bench.does = dict.fromkeys("abcd", answering(Output(), after_s=0.5))
     names = [await rig.begin(plane, chain("a", "b", "c", "d"), name=f"x{number}") for number in range(6)]
     for name in names:
         assert await rig.end(name) == "completed"
