@@ -92,3 +92,24 @@ def test_a_loop_over_a_child_that_fails_says_the_cause(project: Path) -> None:
     told = noetl("run", "loop.yaml", "-q", folder=project).stderr.splitlines()
     assert told[0].endswith("ValueError: no luck")
     assert told[1] == "  in task `load_task` of step `load` of playbook shop/leaf"
+
+
+def test_iterations_are_listed_and_printed_as_people_count_and_failed_ones_are_listed_first(project: Path) -> None:
+    child = "workload: { n: 0 }\nworkflow:\n  - step: say\n    tool:\n      kind: python\n"
+    child += '      input: { n: "{{ workload.n }}" }\n      code: "print(n); 1 / (n - 7)"\n'
+    (project / "say.yaml").write_text(HEAD.format(name="say") + child, "utf-8")
+    parent = """workflow:
+  - step: each
+    spec: { policy: { failure: { mode: best_effort } } }
+    loop: { in: "{{ range(12) | list }}", iterator: i, spec: { mode: parallel } }
+    tool: { kind: playbook, path: shop/say, input: { n: "{{ iter.i }}" } }
+"""
+    (project / "each.yaml").write_text(HEAD.format(name="each") + parent, "utf-8")
+    ran = noetl("run", "each.yaml", folder=project)
+    assert len([line for line in ran.stderr.splitlines() if "waits for playbook shop/say" in line]) == 10
+    listed = noetl("executions", "--of", "@latest", folder=project).stdout
+    assert re.findall(r"each#1\[([0-9]+)\]", listed) == [str(i) for i in (7, *range(7), *range(8, 12))]
+    below = noetl("executions", "--children", folder=project).stdout
+    assert re.findall(r"each#1\[([0-9]+)\]", below) == [str(i) for i in range(12)]
+    printed = noetl("logs", "@latest", folder=project).stdout
+    assert re.findall(r"\| ([0-9]+)$", printed, re.MULTILINE) == [str(i) for i in range(12)]

@@ -20,7 +20,7 @@ COMMAND = Command(
             choices=("running", "interrupted", "completed", "failed", "cancelled"),
         ),
         Option("children", "also those that others started, below them"),
-        Option("of", "only those below this execution", takes=Takes.TEXT, value="ID"),
+        Option("of", "only those below this execution, failed ones first", takes=Takes.TEXT, value="ID"),
         output_option("text", "json"),
     ),
     ("noetl executions", "noetl executions --status failed -o json", "noetl executions --of @latest"),

@@ -93,3 +93,30 @@ def test_loops_inside_and_in_blocks_are_not_counted(fact: e.Fact) -> None:
     told = Told(1)
     told.now = 100.0
     assert told.see(fact) == []
+
+
+def test_of_what_happens_to_many_iterations_the_first_are_told_and_each_thing_for_itself() -> None:
+    told, lines = Told(3_000), []
+    child = e.Child("x.each", "shop/one")
+    for index in range(50):
+        lines += told.see(e.TaskWaiting("each#1", (index,), f"each#1[{index}].t/1", child=child))
+    assert lines[9] == "each#1[9].t/1 waits for playbook shop/one"
+    assert lines[10:] == ["each: more iterations wait for playbooks, which is not told one by one"]
+    told.now = 5.0
+    assert told.see(e.TaskWaiting("each#1", (3,), "each#1[3].t/1", due_at=10.0)) == ["each#1[3].t/1 waits for 5.0 s"]
+    failures = [line for index in range(50) for line in told.ends(index, is_failed=True)]
+    assert failures[9:] == ["each#1[9] failed: no", "each: more iterations fail, which is not told one by one"]
+
+
+def test_a_step_without_a_loop_tells_all_its_retries() -> None:
+    told = Told(1)
+    waits = [e.TaskWaiting("one#1", (), f"one#1.t/{number}", due_at=1.0) for number in range(50)]
+    assert len([line for fact in waits for line in told.see(fact)]) == 50
+
+
+def test_a_loop_inside_that_is_done_does_not_silence_the_one_around_it() -> None:
+    told = Told(20)
+    told.see(e.LoopDone("each#1", (0,), NOTHING, Loop(1, 1, 0, 0)))
+    told.now = 40.0
+    told.ends(0)
+    assert told.ends(1) == ["each: 2 of 20 done"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import AsyncIterator, Iterator, Sequence
 
@@ -16,6 +17,7 @@ READ_MAX = 10_000
 
 SHOWN_MAX = 10
 _ORDER = {"failed": 0, "cancelled": 1, "running": 2}
+_NUMBERS = re.compile("([0-9]+)")
 
 
 class Children(msgspec.Struct, frozen=True):
@@ -35,6 +37,26 @@ async def below(store: Store, execution_id: str) -> AsyncIterator[Summary]:
         after = page[-1].execution_id
 
 
+async def in_order(store: Store, execution_id: str, *, failed_first: bool = False) -> AsyncIterator[Summary]:
+    """Those below as people count, [2] before [10]. Of very many, those behind the first come as they are stored."""
+    found: list[Summary] = []
+    all_below = below(store, execution_id)
+    async for each in all_below:
+        found.append(each)
+        if len(found) == READ_MAX:
+            break
+    found.sort(key=lambda each: (_ORDER.get(each.status, 3) if failed_first else 0, counted(each.execution_id)))
+    for each in found:
+        yield each
+    async for each in all_below:
+        yield each
+
+
+def counted(execution_id: str) -> list[str | int]:
+    """What ids are sorted by, so that the numbers in them count: texts and numbers take turns."""
+    return [int(part) if part.isdecimal() else part for part in _NUMBERS.split(execution_id)]
+
+
 async def children_of(store: Store, execution_id: str) -> Children:
     found: list[Summary] = []
     async for each in below(store, execution_id):
@@ -45,7 +67,7 @@ async def children_of(store: Store, execution_id: str) -> Children:
 
 
 def _children(found: Sequence[Summary], *, is_cut: bool) -> Children:
-    told = sorted(found, key=lambda each: (_ORDER.get(each.status, 3), each.started_at, each.execution_id))
+    told = sorted(found, key=lambda each: (_ORDER.get(each.status, 3), each.started_at, counted(each.execution_id)))
     failed = sum(each.status == "failed" for each in found)
     return Children(told[:SHOWN_MAX], len(found), failed, is_cut)
 

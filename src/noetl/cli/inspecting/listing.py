@@ -12,7 +12,7 @@ from noetl.cli.console import OK, Console, Stopped
 from noetl.cli.embedded import opened
 from noetl.cli.executions import Arguments
 from noetl.cli.finding import find_execution, is_interrupted
-from noetl.cli.inspecting.children import below
+from noetl.cli.inspecting.children import in_order
 from noetl.cli.live.words import duration, moment
 from noetl.cli.presence import worked_on
 from noetl.cli.project import home_of
@@ -65,7 +65,8 @@ async def listed(store: Store, wanted: Arguments, held: frozenset[str]) -> list[
 
 async def _asked(store: Store, wanted: Arguments) -> AsyncIterator[Summary]:
     if wanted.of:
-        async for each in below(store, (await find_execution(store, wanted.of)).execution_id):
+        root_id = (await find_execution(store, wanted.of)).execution_id
+        async for each in in_order(store, root_id, failed_first=True):
             yield each
         return
     before = ""
@@ -73,7 +74,7 @@ async def _asked(store: Store, wanted: Arguments) -> AsyncIterator[Summary]:
         for root in page:
             yield root
             if wanted.children:
-                async for each in below(store, root.execution_id):
+                async for each in in_order(store, root.execution_id):
                     yield each
         before = page[-1].execution_id
 

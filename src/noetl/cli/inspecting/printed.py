@@ -9,7 +9,7 @@ import msgspec
 
 from noetl.cli.console import OK, Console
 from noetl.cli.finding import live_within
-from noetl.cli.inspecting.children import below, name_below
+from noetl.cli.inspecting.children import in_order, name_below
 from noetl.cli.inspecting.opening import found
 from noetl.cli.inspecting.reader import while_read
 from noetl.cli.logs import Arguments
@@ -54,7 +54,7 @@ class Printing:
         """What was not printed before."""
         await self._print(self._root)
         if not self._wanted.only:
-            async for each in below(self._store, self._root):
+            async for each in in_order(self._store, self._root):
                 await self._print(each.execution_id)
 
     async def _live(self) -> list[str]:

@@ -16,6 +16,10 @@ EVERY_S = 30.0
 """The time between two words about the same loop is no shorter."""
 
 
+TOLD_MAX = 10
+"""Iterations of a loop that are told one by one for each thing that may happen to them; people look for the first."""
+
+
 class Count:
     """How far a loop is, and when and where that was told last."""
 
@@ -39,10 +43,11 @@ class Count:
 
 
 class PlainLines:
-    """Loops tell how far they are now and then, not each iteration; failures and retries are always told."""
+    """Loops tell how far they are now and then, and of iterations that fail, are tried again or wait the first ones."""
 
     def __init__(self) -> None:
         self._began: dict[str, float] = {}
+        self._told: dict[str, dict[str, int]] = {}
         self._loops: dict[str, Count] = {}
 
     def of(self, event: Event) -> list[str]:
@@ -54,8 +59,9 @@ class PlainLines:
         if isinstance(fact, e.LoopStarted) and not fact.path:
             kept = fact.kept.succeeded if fact.kept is not None else 0
             self._loops[fact.step_run_id] = Count(fact.count, kept, event.timestamp)
-        elif isinstance(fact, e.LoopDone | e.StepFailed):
+        elif isinstance(fact, e.StepFailed) or (isinstance(fact, e.LoopDone) and not fact.path):
             self._loops.pop(fact.step_run_id, None)
+            self._told.pop(fact.step_run_id, None)
         elif isinstance(fact, e.IterationDone | e.IterationFailed) and not fact.call and len(fact.path) == 1:
             return self._counted(fact, event.timestamp)
         return None
@@ -85,16 +91,30 @@ class PlainLines:
             case e.StepFailed():
                 return f"{step_of(fact.step_run_id)} failed{_why(fact.output)}"
             case e.IterationFailed(call=""):
-                return f"{event.iteration_id} failed{_why(fact.output)}"
+                return self._bounded(fact, "fail", f"{event.iteration_id} failed{_why(fact.output)}")
             case e.TaskDone() if fact.directive is Directive.RETRY:
                 happened = "retries" if fact.output.error is None else "failed and retries"
-                return f"{fact.task_run_id} {happened}{_why(fact.output)}"
+                return self._bounded(fact, "are tried again", f"{fact.task_run_id} {happened}{_why(fact.output)}")
             case e.TaskWaiting() if fact.child is not None:
-                return f"{fact.task_run_id} waits for playbook {fact.child.path}"
+                text = f"{fact.task_run_id} waits for playbook {fact.child.path}"
+                return self._bounded(fact, "wait for playbooks", text)
             case e.TaskWaiting() if fact.due_at is not None:
-                return f"{fact.task_run_id} waits for {duration(fact.due_at - event.timestamp)}"
+                text = f"{fact.task_run_id} waits for {duration(fact.due_at - event.timestamp)}"
+                return self._bounded(fact, "wait", text)
             case _:
                 return None
+
+    def _bounded(self, fact: e.IterationFailed | e.TaskDone | e.TaskWaiting, what: str, text: str) -> str | None:
+        """What happens to iterations one by one, until it is plain that it happens to many."""
+        if not fact.path:
+            return text
+        told = self._told.setdefault(fact.step_run_id, {})
+        count = told[what] = told.get(what, 0) + 1
+        if count <= TOLD_MAX:
+            return text
+        if count > TOLD_MAX + 1:
+            return None
+        return f"{step_of(fact.step_run_id)}: more iterations {what}, which is not told one by one"
 
     def _took(self, run: str, event: Event) -> str:
         return duration(event.timestamp - self._began.pop(run, event.timestamp))
