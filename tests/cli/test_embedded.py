@@ -5,7 +5,7 @@ import os
 
 from noetl.cli.embedded import abandoned
 from noetl.cli.finding import live_within
-from noetl.cli.presence import worker_name
+from noetl.cli.presence import NOBODY, worker_name
 from noetl.engine.output import Output
 from noetl.ports import Ask, Console, ToolCall
 from tests.runtime import Rig, chain, head, played
@@ -16,7 +16,7 @@ workflow:
     tool: {{ name: ask, kind: playbook, path: called }}
 """
 CALLED = chain("only", path="called")
-DEAD = f"{os.uname().nodename}:{os.getpid()}:0"
+DEAD = f"{worker_name().partition(':')[0]}:{os.getpid()}:0"
 """A worker of this machine whose process had a number that another one has now."""
 
 
@@ -40,21 +40,21 @@ async def calling(rig: Rig, *names: str) -> None:
 @played
 async def test_leases_of_a_killed_worker_are_found_below_the_execution_too(rig: Rig) -> None:
     await calling(rig, "x1", "x10", "x2")
-    assert await abandoned(rig.store, "x1") == []
+    assert await abandoned(rig.store, "x1", NOBODY) == []
     await rig.store.claim(Ask(DEAD, 9, 60.0), 9)
-    (left,) = await abandoned(rig.store, "x1")
+    (left,) = await abandoned(rig.store, "x1", NOBODY)
     assert left.execution_id == "x1.ask#1.ask/1"
     assert left.lease.worker == DEAD
     await rig.store.release([left])
-    assert await abandoned(rig.store, "x1") == []
-    assert [each.execution_id for each in await abandoned(rig.store, "x10")] == ["x10.ask#1.ask/1"]
+    assert await abandoned(rig.store, "x1", NOBODY) == []
+    assert [each.execution_id for each in await abandoned(rig.store, "x10", NOBODY)] == ["x10.ask#1.ask/1"]
 
 
 @played
 async def test_leases_of_a_living_worker_are_left_to_it(rig: Rig) -> None:
     await calling(rig, "x1")
     await rig.store.claim(Ask(worker_name(), 9, 60.0), 9)
-    assert await abandoned(rig.store, "x1") == []
+    assert await abandoned(rig.store, "x1", NOBODY) == []
 
 
 @played

@@ -8,7 +8,7 @@ import pytest
 
 from noetl.cli.console import Stopped
 from noetl.cli.finding import SHOWN_MAX, find_execution, interrupted, is_interrupted
-from noetl.cli.presence import worker_name
+from noetl.cli.presence import Present, worker_name
 from noetl.engine.events import Parent
 from noetl.engine.output import Output
 from noetl.ports import Append, Ask, Console, Summary, ToolCall
@@ -81,7 +81,7 @@ async def test_one_whose_parent_is_not_there_is_judged_by_itself(rig: Rig) -> No
     lost = Summary("gone.a#1.t/1", "p", "d", "running", 1.0, 1.0, 1, parent)
     await rig.store.commit([Append(lost.execution_id, 0, [b"{}"], summary=lost)])
     assert await is_interrupted(rig.store, lost)
-    assert not await is_interrupted(rig.store, lost, {lost.execution_id})
+    assert not await is_interrupted(rig.store, lost, Present(frozenset({lost.execution_id})))
 
 
 @played
@@ -109,7 +109,7 @@ async def test_a_run_that_has_not_ended_was_interrupted_unless_a_living_process_
     granted = await rig.store.claim(Ask(worker_name(), 1, 60.0), 1)
     assert await interrupted(rig.store, "chain") is None
     await rig.store.release(granted)
-    await rig.store.claim(Ask(f"{os.uname().nodename}:{os.getpid()}:0", 1, 60.0), 1)
+    await rig.store.claim(Ask(f"{worker_name().partition(':')[0]}:{os.getpid()}:0", 1, 60.0), 1)
     assert await interrupted(rig.store, "chain") is not None
 
 

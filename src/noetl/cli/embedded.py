@@ -10,7 +10,7 @@ from typing import NamedTuple
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import Stopped
 from noetl.cli.finding import live_within
-from noetl.cli.presence import is_gone, present, worker_name
+from noetl.cli.presence import Present, present, worker_name
 from noetl.cli.project import ProjectCatalog
 from noetl.control_plane.plane import Plane
 from noetl.data_plane.equipment import Equipment
@@ -92,8 +92,9 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
     tools = make_tools(local.results, local.store, environment)
     keychain = LocalKeychain(environment, local.catalog.locate)
     equipment = Equipment(tools, local.results, local.store, keychain, local.system, runtime.ready)
-    worker = Worker(worker_name(), runtime.plane, equipment, Limits(slots=slots), within=root)
-    with present(local.home, root):
+    name = worker_name()
+    worker = Worker(name, runtime.plane, equipment, Limits(slots=slots), within=root)
+    with present(local.home, root, name):
         worker.start()
         try:
             yield worker
@@ -102,12 +103,12 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
             await tools.close()
 
 
-async def abandoned(store: Store, root: str) -> Sequence[Granted]:
+async def abandoned(store: Store, root: str, there: Present) -> Sequence[Granted]:
     """Leases of an execution, and of those below it, whose worker was killed and could not give them back."""
     found: list[Granted] = []
     async for each in live_within(store, root):
         _, rows = await store.rows(each.execution_id)
         for row, work in rows.work.items():
-            gone = (lease for lease in work.leases if is_gone(lease.worker))
+            gone = (lease for lease in work.leases if there.is_gone(lease.worker))
             found.extend(Granted(each.execution_id, row, lease) for lease in gone)
     return found

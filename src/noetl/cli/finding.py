@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Container
+from collections.abc import AsyncIterator
 
 from noetl.cli.console import Stopped
-from noetl.cli.presence import is_gone
+from noetl.cli.presence import NOBODY, Present
 from noetl.engine.worklist import is_within
 from noetl.errors import is_one_edit
 from noetl.ports import Store, Summary
@@ -55,27 +55,29 @@ def is_like_latest(given: str) -> bool:
     return word in {"last", "newest", "recent", "head"} or is_one_edit(word, LATEST[1:])
 
 
-async def interrupted(store: Store, path: str, held: Container[str] = ()) -> Summary | None:
+async def interrupted(store: Store, path: str, there: Present = NOBODY) -> Summary | None:
     """The last run of a playbook that has not ended, and on which no living process works.
 
-    `held` are executions on which one is known to work, though it may hold no lease while they wait.
+    One that is `there` may work on it and hold no lease while it waits.
     """
     live = [each async for each in _live(store)]
     for each in reversed(live):
-        if each.path == path and each.parent is None and await is_interrupted(store, each, held):
+        if each.path == path and each.parent is None and await is_interrupted(store, each, there):
             return each
     return None
 
 
-async def is_interrupted(store: Store, summary: Summary, held: Container[str] = ()) -> bool:
+async def is_interrupted(store: Store, summary: Summary, there: Present = NOBODY) -> bool:
     """Whether an execution has not ended and no living process works on it, nor on the one that began it all."""
     if summary.has_ended:
         return False
     root = await _root(store, summary)
-    if root.execution_id in held:
+    if root.execution_id in there.executions:
         return False
     return not [
-        each async for each in live_within(store, root.execution_id) if await _has_holder(store, each.execution_id)
+        each
+        async for each in live_within(store, root.execution_id)
+        if await _has_holder(store, each.execution_id, there)
     ]
 
 
@@ -88,9 +90,9 @@ async def _root(store: Store, summary: Summary) -> Summary:
     return summary
 
 
-async def _has_holder(store: Store, execution_id: str) -> bool:
+async def _has_holder(store: Store, execution_id: str, there: Present) -> bool:
     _, rows = await store.rows(execution_id)
-    return any(not is_gone(lease.worker) for work in rows.work.values() for lease in work.leases)
+    return any(not there.is_gone(lease.worker) for work in rows.work.values() for lease in work.leases)
 
 
 async def live_within(store: Store, root: str) -> AsyncIterator[Summary]:

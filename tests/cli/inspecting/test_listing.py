@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from noetl.cli.executions import Arguments
 from noetl.cli.inspecting.listing import listed
+from noetl.cli.presence import NOBODY, Present
 from noetl.engine.output import Output, failed
 from noetl.ports import Console, Summary, ToolCall
 from tests.runtime import Rig, WatchedStore, chain, head, played
 
-NOBODY: frozenset[str] = frozenset()
 CALLER = f"""{head("caller")}
 workflow:
   - step: ask
@@ -94,6 +94,6 @@ async def test_an_execution_that_nobody_works_on_is_told_as_interrupted(rig: Rig
     assert [each.status for each in await listed(rig.store, Arguments(), NOBODY)] == ["running"]
     await worker.stop(0.0)
     assert [each.status for each in await listed(rig.store, Arguments(), NOBODY)] == ["interrupted"]
-    assert [each.status for each in await listed(rig.store, Arguments(), frozenset({name}))] == ["running"]
+    assert [each.status for each in await listed(rig.store, Arguments(), Present(frozenset({name})))] == ["running"]
     for status, expected in (("interrupted", [name]), ("running", [name]), ("failed", [])):
         assert await names(rig, Arguments(status=status)) == expected

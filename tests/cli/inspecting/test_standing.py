@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from noetl.cli.inspecting.standing import Told, lines, record, standing_of, told_of
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.terminal import SPINNER
+from noetl.cli.presence import Present
 from noetl.control_plane.limits import Limits
 from noetl.control_plane.loading import Loader
 from noetl.engine.codec import decode
@@ -120,7 +121,7 @@ async def test_the_status_of_a_long_loop_reads_a_bounded_part_of_its_log_and_tel
         await rig.until(lambda: store._summaries[name].head > head_min)  # noqa: B023 — waited for at once
         store.events_read = store.bytes_read = 0
         summary = await summary_of(rig, name)
-        found = record(await told_of(store, await standing_of(store, loader(rig), summary), {name}))
+        found = record(await told_of(store, await standing_of(store, loader(rig), summary), Present(frozenset({name}))))
         assert found["status"] == "running"
         assert store.events_read <= limits.snapshot_every + limits.letters_max
         assert store.bytes_read < 1_000_000

@@ -14,7 +14,7 @@ from noetl.cli.executions import Arguments
 from noetl.cli.finding import find_execution, is_interrupted
 from noetl.cli.inspecting.children import in_order
 from noetl.cli.live.words import duration, moment
-from noetl.cli.presence import worked_on
+from noetl.cli.presence import Present, who_is_present
 from noetl.cli.project import home_of
 from noetl.cli.reading import required
 from noetl.cli.reports.json import printed
@@ -39,7 +39,7 @@ async def list_executions(wanted: Arguments, console: Console, folder: Path, env
     if not wanted.limit.isdigit() or wanted.limit == "0":
         raise Stopped(f'noetl executions: --limit takes a whole number above 0; found "{wanted.limit}"')
     async with opened(required(home_of(folder, environment)), folder) as local:
-        listing = await listed(local.store, wanted, worked_on(local.home))
+        listing = await listed(local.store, wanted, who_is_present(local.home))
         now = local.system.now()
     found = listing[: int(wanted.limit)]
     if wanted.output == "json":
@@ -51,11 +51,11 @@ async def list_executions(wanted: Arguments, console: Console, folder: Path, env
     return OK
 
 
-async def listed(store: Store, wanted: Arguments, held: frozenset[str]) -> list[Listed]:
+async def listed(store: Store, wanted: Arguments, there: Present) -> list[Listed]:
     """As many as are wanted, and one more where there are more."""
     found: list[Listed] = []
     async for summary in _asked(store, wanted):
-        each = Listed(summary, await is_interrupted(store, summary, held))
+        each = Listed(summary, await is_interrupted(store, summary, there))
         if not wanted.status or wanted.status in (summary.status, each.status):
             found.append(each)
         if len(found) > int(wanted.limit):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from noetl.cli.live.progress import Progress, StepLine
 from noetl.cli.live.restored import numbers_of, progress_of
 from noetl.cli.live.terminal import View, picture
 from noetl.cli.live.words import cut
-from noetl.cli.presence import worked_on
+from noetl.cli.presence import NOBODY, Present, who_is_present
 from noetl.cli.reading import loader_of, times_of
 from noetl.cli.reports.json import printed
 from noetl.control_plane.loading import Loaded, Loader, Unreadable
@@ -62,7 +62,7 @@ async def show_status(wanted: Printed, console: Console, folder: Path, environme
     has_times = wanted.output == "text"
     async with found(wanted.id, folder, environment) as (local, summary):
         standing = await standing_of(local.store, loader_of(local, local.store), summary, has_times=has_times)
-        told = await told_of(local.store, standing, worked_on(local.home))
+        told = await told_of(local.store, standing, who_is_present(local.home))
         now = local.system.now()
     if wanted.output == "json":
         console.data(printed(record(told)))
@@ -72,11 +72,11 @@ async def show_status(wanted: Printed, console: Console, folder: Path, environme
     return OK
 
 
-async def told_of(store: Store, standing: Standing, held: Container[str] = ()) -> Told:
+async def told_of(store: Store, standing: Standing, there: Present = NOBODY) -> Told:
     name = standing.summary.execution_id
     failed = await failures.failures_of(store, standing.state) if standing.state is not None else []
     below = await children.children_of(store, name)
-    return Told(standing, failed, below, await is_interrupted(store, standing.summary, held))
+    return Told(standing, failed, below, await is_interrupted(store, standing.summary, there))
 
 
 async def standing_of(store: Store, loader: Loader, summary: Summary, *, has_times: bool = False) -> Standing:

@@ -12,7 +12,7 @@ from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import short_id
-from noetl.cli.presence import worked_on
+from noetl.cli.presence import who_is_present
 from noetl.cli.project import home_of, project_of, registered
 from noetl.cli.reading import loader_of, required
 from noetl.cli.running.again import Text, again, playbook_of, started_again
@@ -99,11 +99,12 @@ async def _resumed(
     if summary.has_ended:
         return await _told_again(runtime, summary, playbook, wanted, console)
     await try_again(runtime, summary.execution_id)
-    left = await abandoned(local.store, summary.execution_id)
+    there = who_is_present(local.home)
+    left = await abandoned(local.store, summary.execution_id, there)
     if left:
         await runtime.plane.release(left)
     if not wanted.quiet:
-        elsewhere = summary.execution_id in worked_on(local.home)
+        elsewhere = summary.execution_id in there.executions
         state = (await loader_of(local, local.store).load(summary.execution_id)).state
         console.say("another process works on it already; this one works along" if elsewhere else told_resumed(state))
     return await _followed(runtime, summary.execution_id, playbook, wanted, console, environment, wait_s)
@@ -130,7 +131,8 @@ async def _told_again(
 
 
 async def _tell_interrupted(runtime: Runtime, playbook: Registered, console: Console, *, quiet: bool) -> None:
-    found: Summary | None = await interrupted(runtime.local.store, playbook.path, worked_on(runtime.local.home))
+    there = who_is_present(runtime.local.home)
+    found: Summary | None = await interrupted(runtime.local.store, playbook.path, there)
     if found is not None and not quiet:
         console.say(
             f"an earlier run of {playbook.path} was interrupted: noetl run --resume {short_id(found.execution_id)}"
