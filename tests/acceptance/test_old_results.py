@@ -11,7 +11,9 @@ from hashlib import sha256
 from pathlib import Path
 from time import time
 
+import apsw
 import msgspec
+import pytest
 
 from noetl.control_plane.collector import Collector
 from noetl.control_plane.limits import Limits
@@ -42,6 +44,14 @@ metadata: { name: slow, path: slow }
 workflow:
   - step: wait
     tool: { kind: script, script: "sleep 3" }
+"""
+SHORT = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: { name: short, path: short }
+workflow:
+  - step: nothing
+    tool: { kind: noop }
 """
 KILLED = """\
 import asyncio, os, signal, sys
@@ -106,7 +116,7 @@ async def collect(folder: Path, *ages_s: float) -> list[set[str]]:
     clock = Shifted(0.0)
     async with store_of(folder, clock) as store:
         results = FileResults(folder / ".noetl" / "results")
-        collector = Collector(store, results, Limits(collect_every_s=HOUR_S))
+        collector = Collector(store, results, clock, Limits(collect_every_s=HOUR_S))
         await collector._collect_next()
         for age_s in ages_s:
             clock.by_s = age_s
@@ -134,18 +144,16 @@ def test_orphans_go_after_a_day_results_after_their_time_and_the_rest_stays(tmp_
     assert (mended.returncode, msgspec.json.decode(mended.stdout)) == (0, [20_000, 20_000]), mended.stderr
 
 
-def test_a_run_collects_in_passing_where_it_is_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [SLOW, SHORT])
+def test_a_run_collects_in_passing_where_it_is_time(tmp_path: Path, text: str) -> None:
     """The first part that is looked through is `00`."""
     run(tmp_path, PLAYBOOK)
-    text = next(text for text in map(str, range(100_000)) if sha256(text.encode()).hexdigest().startswith("00"))
-    orphan = leave_orphan(tmp_path, text)
-
-    async def begin_days_ago() -> None:
-        async with store_of(tmp_path, Shifted(-3 * DAY_S)) as store:
-            assert await store.next_part(256, DAY_S) is None
-
-    asyncio.run(begin_days_ago())
+    data = next(data for data in map(str, range(100_000)) if sha256(data.encode()).hexdigest().startswith("00"))
+    orphan = leave_orphan(tmp_path, data)
+    with apsw.Connection(str(tmp_path / ".noetl" / "noetl.db")) as database:
+        database.execute("UPDATE rounds SET began_at = ?", (time() - 3 * DAY_S,))
+    database.close()
     (place,) = (tmp_path / ".noetl" / "results" / "00").glob(f"{orphan}*")
     os.utime(place, (time() - 2 * DAY_S,) * 2)
-    run(tmp_path, SLOW)
+    run(tmp_path, text)
     assert names(tmp_path) == {KEPT, TIMED}

@@ -87,14 +87,57 @@ async def test_a_store_that_does_not_answer_is_asked_again_later(rig: Rig) -> No
 
 
 @played
-async def test_a_run_that_is_soon_over_never_looks(rig: Rig) -> None:
+async def test_a_run_that_is_soon_over_looks_once_and_at_its_end(rig: Rig) -> None:
     store = _Counting(rig.clock)
     rig.store = store  # type: ignore[assignment]
     plane = rig.serve()
     rig.work(plane)
     assert await rig.end(await rig.begin(plane, chain("a"))) == "completed"
-    await plane.stop()
     assert store.looks == 0
+    await plane.stop()
+    assert store.looks == 1
+
+
+@played
+async def test_where_all_runs_are_short_what_nobody_refers_to_goes_all_the_same(rig: Rig) -> None:
+    await rig.serve(LIMITS).stop()
+    await rig.results.put([blob(1), blob(2)])
+    await asyncio.sleep(GRACE_S + 1.0)
+    await rig.serve(LIMITS).stop()
+    assert rig.results.names == frozenset()
+
+
+@played
+async def test_a_short_run_does_a_little_and_leaves_the_rest_to_the_next(rig: Rig) -> None:
+    rig.store = _Slow(rig.clock)  # type: ignore[assignment]
+    await rig.serve(LIMITS).stop()
+    await rig.results.put([blob(number) for number in range(100)])
+    await asyncio.sleep(GRACE_S + 1.0)
+    left = []
+    for _ in range(16):
+        await rig.serve(LIMITS).stop()
+        left.append(len(rig.results.names))
+    assert left[0] > left[1] > left[-1] == 0
+
+
+@played
+async def test_a_run_that_was_long_enough_for_a_look_does_nothing_at_its_end(rig: Rig) -> None:
+    store = _Counting(rig.clock)
+    rig.store = store  # type: ignore[assignment]
+    plane = rig.serve(LIMITS)
+    await asyncio.sleep(LIMITS.collect_after_s + 1.0)
+    await plane.stop()
+    assert store.looks == 1
+
+
+@played
+async def test_a_short_run_ends_though_the_store_does_not_answer(rig: Rig) -> None:
+    store = _Troubled(rig.clock)
+    rig.store = store  # type: ignore[assignment]
+    await rig.serve(LIMITS).stop()
+    await asyncio.sleep(GRACE_S + 1.0)
+    await rig.serve(LIMITS).stop()
+    assert store.troubles == 2
 
 
 class _Troubled(MemoryStore):
@@ -104,6 +147,12 @@ class _Troubled(MemoryStore):
         if self.troubles:
             self.troubles -= 1
             raise Unavailable("the store did not answer")
+        return await super().held(prefix)
+
+
+class _Slow(MemoryStore):
+    async def held(self, prefix: str) -> Held:
+        await asyncio.sleep(LIMITS.collect_last_s)
         return await super().held(prefix)
 
 
@@ -238,7 +287,7 @@ class _World:
         self.clock = HandClock()
         self.store = _Interrupted(self.clock)
         self.results = MemoryResults(self.clock)
-        self.collector = Collector(self.store, self.results, LIMITS)
+        self.collector = Collector(self.store, self.results, self.clock, LIMITS)
         self.put_at: dict[int, float] = {}
         self.until: dict[int, float] = {}
         self.live: set[int] = set()

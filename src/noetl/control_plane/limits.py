@@ -55,6 +55,9 @@ class Limits(msgspec.Struct, frozen=True):
     collect_after_s: float = 0.5
     """Before the first such look."""
 
+    collect_last_s: float = 0.1
+    """How long a server looks at its end that had no time for one."""
+
     collect_digits: int = 2
     """A search goes part by part, by so many first digits of the objects' names: memory is bounded by one part."""
 

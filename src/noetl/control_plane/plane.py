@@ -50,7 +50,11 @@ ROWS_MAX = 20
 
 
 class Plane:
-    """The ports are shared with other servers; nothing else is."""
+    """The ports are shared with other servers; nothing else is.
+
+    A server whose catalog and secrets are not those of all others does not tend to all executions: it starts children of
+    those alone that it is told to `tend` to.
+    """
 
     def __init__(
         self,
@@ -61,6 +65,8 @@ class Plane:
         system: System,
         limits: Limits | None = None,
         ready: Ready | None = None,
+        *,
+        tends_all: bool = True,
     ) -> None:
         limits = limits or Limits()
         self._store = store
@@ -73,10 +79,12 @@ class Plane:
         self._programs = Programs(catalog.by_digest, ready)
         self._executions = Executions(store, self._programs, results, system, self._signals, limits)
         self._reruns = Reruns(Loader(store, self._programs, self._executions.shelf, system, limits.read_max), system)
-        self._messages = Messages(store, catalog, self._absent, self._executions, self._signals, limits)
+        self._messages = Messages(
+            store, catalog, self._absent, self._executions, self._signals, limits, tends_all=tends_all
+        )
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
-        self._collector = Collector(store, results, limits)
+        self._collector = Collector(store, results, system, limits)
         self.feed = Feed(store, self._signals, limits)
         self._loops: list[asyncio.Task[None]] = []
 
@@ -92,9 +100,14 @@ class Plane:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._limits.drain_s):
                 await self._executions.drain()
+                await self._collector.do_its_share()
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
+
+    def tend(self, root: str) -> None:
+        """From now on this server starts the children of an execution and of those below it."""
+        self._messages.tend(root)
 
     # ------------------------------------------------------------------------------ for clients
 
