@@ -212,8 +212,12 @@ def test_ctrl_c_once_cancels_the_run(project: Path) -> None:
         ["⊘", "gate"],
         ["·", "after"],
     ]
-    assert shown[5:] == ["cancelled: interrupted"]
+    assert shown[5] == "cancelled: by Ctrl-C"
+    rest = re.fullmatch(r"  = run what is left: noetl (rerun [0-9a-f-]+ --playbook waits.yaml)", shown[6])
+    assert rest is not None
     assert noetl("status", "@latest", folder=project).stdout.splitlines()[-2].strip() == "cancelled"
+    (project / "go").touch()
+    assert noetl(*rest[1].split(), folder=project).returncode == 0
 
 
 def test_ctrl_c_twice_stops_at_once_and_the_run_can_be_resumed(project: Path) -> None:

@@ -1,14 +1,18 @@
-"""What a worker that was killed leaves behind, in an execution and in those below it."""
+"""A runtime in one process beside others: what a killed worker leaves behind, and what another process cancels."""
 
 import asyncio
 import os
+from pathlib import Path
 
-from noetl.cli.embedded import abandoned
+from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import live_within
 from noetl.cli.presence import NOBODY, worker_name
+from noetl.engine.codec import decode
+from noetl.engine.envelope import Event
+from noetl.engine.events import TaskStarted
 from noetl.engine.output import Output
 from noetl.ports import Ask, Console, ToolCall
-from tests.runtime import Rig, chain, head, played
+from tests.runtime import Rig, chain, head, played, registered
 
 CALLER = f"""{head("caller")}
 workflow:
@@ -63,3 +67,55 @@ async def test_an_execution_and_those_below_it_are_told_from_others_of_the_same_
     assert [each.execution_id async for each in live_within(rig.store, "x1")] == ["x1", "x1.ask#1.ask/1"]
     assert [each.execution_id async for each in live_within(rig.store, "x2")] == ["x2", "x2.ask#1.ask/1"]
     assert [each.execution_id async for each in live_within(rig.store, "nobody")] == []
+
+
+SLEEPS = f"""{head("sleeps")}
+workflow:
+  - step: only
+    tool:
+      kind: script
+      script: |
+        trap 'touch "$folder/stopped"; exit' TERM
+        sleep 60 & wait
+      input: {{ folder: "{{{{ workload.folder }}}}" }}
+"""
+HEARD_S = 7.0
+"""Less than workers on other machines take to hear of it."""
+
+
+async def started(runtime: Runtime, folder: Path) -> str:
+    playbook = registered(SLEEPS)
+    await runtime.local.catalog.register(playbook)
+    name = await runtime.plane.request(playbook, {"folder": str(folder)})
+    assert isinstance(name, str)
+    return name
+
+
+async def until_told(runtime: Runtime, name: str) -> None:
+    """Until it is in the log that the task started: whoever reports hears of a cancel by that."""
+    async for data in runtime.plane.feed.events(name):
+        event = decode(data)
+        if isinstance(event, Event) and isinstance(event.fact, TaskStarted):
+            return
+
+
+async def until_there(file: Path) -> None:
+    while not file.exists():
+        await asyncio.sleep(0.02)
+
+
+def test_what_another_process_cancels_is_stopped_soon(tmp_path: Path) -> None:
+    home, environment = tmp_path / ".noetl", dict(os.environ)
+
+    async def cancelled() -> None:
+        async with opened(home, tmp_path) as local, serving(local, environment) as runtime:
+            name = await started(runtime, tmp_path)
+            async with working(runtime, name, environment, 1):
+                await until_told(runtime, name)
+                async with opened(home, tmp_path) as other, serving(other, environment) as elsewhere:
+                    assert await elsewhere.plane.cancel(name) is None
+                async with asyncio.timeout(HEARD_S):
+                    await until_there(tmp_path / "stopped")
+
+    asyncio.run(cancelled())
+    assert (tmp_path / "stopped").exists()

@@ -30,6 +30,9 @@ DATABASE_NAME = "noetl.db"
 RESULTS_NAME = "results"
 UNREACHABLE = 5
 DRAIN_S = 5.0
+RENEW_S = 0.5
+"""Between two heartbeats: by them a worker learns what another process cancelled, and the store is near."""
+
 ELSEWHERE = "\n  = keep the state in a folder that you may write to: NOETL_HOME=FOLDER noetl …"
 
 
@@ -93,7 +96,7 @@ async def working(runtime: Runtime, root: str, environment: dict[str, str], slot
     keychain = LocalKeychain(environment, local.catalog.locate)
     equipment = Equipment(tools, local.results, local.store, keychain, local.system, runtime.ready)
     name = worker_name()
-    worker = Worker(name, runtime.plane, equipment, Limits(slots=slots), within=root)
+    worker = Worker(name, runtime.plane, equipment, Limits(slots=slots, renew_s=RENEW_S), within=root)
     with present(local.home, root, name):
         worker.start()
         try:

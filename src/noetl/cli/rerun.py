@@ -14,7 +14,10 @@ COMMAND = Command(
     EXECUTION,
     (
         Option("from", "run this step and what follows from it", takes=Takes.TEXT, value="STEP"),
-        Option("failed-iterations", "of a loop that went on in spite of them, run the iterations that failed"),
+        Option(
+            "failed-iterations",
+            "run the iterations that failed of loops which the run got over: in best_effort, or by an arc",
+        ),
         Option("playbook", "run this text of the playbook, not that of then", takes=Takes.FILE, value="FILE"),
         Option("set", "another value of the workload: KEY=VALUE", takes=Takes.TEXT, many=True, value="KEY=VALUE"),
         SLOTS,

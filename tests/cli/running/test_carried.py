@@ -55,6 +55,14 @@ def test_a_run_that_is_resumed_goes_on_after_the_last_step_that_ended() -> None:
     assert told_resumed(driver.state) == f"goes on after start: each ({done.succeeded} of 4 iterations done)"
 
 
+def test_an_iteration_that_failed_in_a_loop_that_went_on_is_done() -> None:
+    driver = Driver(loop("sequential", "best_effort"), Calls(lambda _, given: given.get("item") == 11)).run(7)
+    looped = driver.state.runs["each#1"].loop
+    assert looped is not None
+    assert (looped.succeeded, looped.failed) == (1, 1)
+    assert told_resumed(driver.state) == "goes on after start: each (2 of 4 iterations done, 1 failed)"
+
+
 def test_a_run_that_is_resumed_before_anything_ended_begins_with_what_runs() -> None:
     driver = Driver(many(2), Calls())
     assert told_resumed(driver.state) == "goes on: s0"

@@ -8,7 +8,7 @@ import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.names import step_of
-from noetl.engine.state import State, Tally
+from noetl.engine.state import LoopRun, State, Tally
 
 NAMES_MAX = 6
 """So many steps are named, more of them are counted."""
@@ -50,10 +50,7 @@ def told_resumed(state: State) -> str:
     """Where a run that was interrupted goes on."""
     ended = [(tally.ended, step) for step, tally in state.steps.items() if _has_ended(tally)]
     after = f" after {max(ended)[1]}" if ended else ""
-    live = [
-        _with_counts(run.step, run.loop.succeeded, run.loop.count) if run.loop else run.step
-        for run in state.runs.values()
-    ]
+    live = [_with_counts(run.step, run.loop) if run.loop is not None else run.step for run in state.runs.values()]
     return f"goes on{after}{': ' if live else ''}{_listed(live)}"
 
 
@@ -61,8 +58,10 @@ def _has_ended(tally: Tally) -> bool:
     return tally.ended > 0 and tally.status != "running"
 
 
-def _with_counts(step: str, done: int, count: int) -> str:
-    return f"{step} ({done} of {_iterations(count)} done)"
+def _with_counts(step: str, loop: LoopRun) -> str:
+    """An iteration that failed is done too: it does not run again."""
+    failed = f", {loop.failed} failed" if loop.failed else ""
+    return f"{step} ({loop.succeeded + loop.failed} of {_iterations(loop.count)} done{failed})"
 
 
 def _iterations(count: int) -> str:

@@ -18,7 +18,7 @@ from noetl.cli.reading import loader_of, required
 from noetl.cli.running.again import Text, again, playbook_of, started_again
 from noetl.cli.running.carried import told_resumed
 from noetl.cli.running.checked import compiled
-from noetl.cli.running.ending import FAILED, failed_iterations, report_end
+from noetl.cli.running.ending import CANCELLED, failed_iterations, report_end
 from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
 from noetl.cli.running.leaving import Leaving
@@ -30,6 +30,9 @@ from noetl.engine.commands import Rejection
 from noetl.playbook.compile import Compilation
 from noetl.ports import Registered, Summary
 from noetl.supply.programs import made_ready
+
+BY_HAND = "by Ctrl-C"
+"""Why a run was cancelled, as its log and its last line tell it."""
 
 
 async def run_local(wanted: run.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
@@ -153,7 +156,7 @@ async def _followed(
     follower = Follower(name, execution_id, steps, console, clock, quiet=wanted.quiet)
     leaving = Leaving(execution_id, follower)
     patience = Patience(runtime.local.health, clock, leaving, follower, wait_s)
-    with Interrupts(lambda: runtime.plane.cancel(execution_id, "interrupted"), leaving, follower):
+    with Interrupts(lambda: runtime.plane.cancel(execution_id, BY_HAND), leaving, follower):
         async with working(runtime, execution_id, environment, int(wanted.slots)) as worker, patience.watching():
             leaving.hand_back = lambda: worker.stop(0.0)
             progress = await unless_parked(runtime.local.store, execution_id, follower.follow(runtime.plane.feed))
@@ -163,8 +166,9 @@ async def _followed(
     partly = failed_iterations(progress)
     if partly is not None and not wanted.quiet:
         console.say(partly)
-    if code == FAILED and not wanted.quiet:
-        console.say(f"  = mend what went wrong and run the rest: {again(execution_id, playbook)}")
+    if code != OK and not wanted.quiet:
+        rest = "run what is left" if code == CANCELLED else "mend what went wrong and run the rest"
+        console.say(f"  = {rest}: {again(execution_id, playbook)}")
     return code
 
 
