@@ -222,9 +222,9 @@ class Rig:
         self.vault = Vault()
         self.bench = Bench()
 
-    def serve(self, limits: ServerLimits | None = None) -> Plane:
+    def serve(self, limits: ServerLimits | None = None, *, tends_all: bool = True) -> Plane:
         plane = Plane(self.store, self.catalog, self.results, self.vault, self.system, limits)
-        plane.start()
+        plane.start(tends_all=tends_all)
         return plane
 
     def work(

@@ -36,6 +36,10 @@ def outcome(facts: list[e.Fact]) -> Output:
     return end.output
 
 
+def senders(rig: Rig) -> set[str]:
+    return {message.sender for message in rig.store._agenda._messages.values()}
+
+
 @played
 async def test_a_child_starts_ends_and_its_parent_goes_on(rig: Rig) -> None:
     plane = rig.serve()
@@ -192,3 +196,21 @@ async def test_messages_wait_while_the_server_is_full(rig: Rig) -> None:
     name = await rig.begin(plane, MANY)
     assert await rig.end(name) == "completed"
     assert rig.bench.count("work") == 4
+
+
+@played
+async def test_a_server_with_files_of_its_own_starts_children_of_what_it_tends_to_alone(rig: Rig) -> None:
+    plane = rig.serve(tends_all=False)
+    rig.work(plane)
+    await rig.register(KID)
+    mine, others = await rig.begin(plane, PARENT), await rig.begin(plane, PARENT)
+    await rig.until(lambda: senders(rig) == {mine, others})
+    plane.tend(mine)
+    assert await rig.end(mine, within_s=5.0) == "completed"
+    (left,) = await rig.store.messages(0, 10)
+    assert left.sender == others
+    rig.bench.does["work"] = forever
+    assert await plane.cancel(others) is None
+    plane.tend(others)
+    await rig.until(lambda: not senders(rig))
+    assert [rig.status(name) for name in rig.store._summaries if name.startswith(others)] == ["cancelled"] * 2

@@ -78,10 +78,11 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
 
 @asynccontextmanager
 async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Runtime]:
+    """A server with the files and the environment of this process: others on the same store have others."""
     keychain = LocalKeychain(environment, local.catalog.locate)
     ready = Ready(local.compiler.installed.kinds_of, has_pools=False)
     plane = Plane(local.store, local.catalog, local.results, keychain, local.system, ready=ready)
-    plane.start()
+    plane.start(tends_all=False)
     try:
         yield Runtime(local, plane, ready)
     finally:
@@ -92,6 +93,7 @@ async def serving(local: Local, environment: dict[str, str]) -> AsyncIterator[Ru
 async def working(runtime: Runtime, root: str, environment: dict[str, str], slots: int) -> AsyncIterator[Worker]:
     """A worker for one execution and those below it."""
     local = runtime.local
+    runtime.plane.tend(root)
     tools = make_tools(local.results, local.store, environment)
     keychain = LocalKeychain(environment, local.catalog.locate)
     equipment = Equipment(tools, local.results, local.store, keychain, local.system, runtime.ready)

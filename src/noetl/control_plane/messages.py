@@ -13,6 +13,7 @@ from noetl.control_plane.transact import Executions
 from noetl.engine.commands import CancelExecution, EndWait
 from noetl.engine.effects import CancelChild, StartChild, TellParent, as_request
 from noetl.engine.output import failed
+from noetl.engine.worklist import is_within
 from noetl.ports import Busy, Catalog, Message, Store, Unavailable
 from noetl.supply.shelf import Missing
 from noetl.supply.waiting import wait_for
@@ -22,6 +23,8 @@ Absent = Callable[[str, Mapping[str, object]], Awaitable[Sequence[str]]]
 
 
 class Messages:
+    """Children are started of those executions alone that this server is told to `tend` to."""
+
     def __init__(
         self,
         store: Store,
@@ -38,6 +41,12 @@ class Messages:
         self._answering = Answering(executions)
         self._signals = signals
         self._limits = limits
+        self._roots: set[str] = set()
+
+    def tend(self, root: str) -> None:
+        """Takes on an execution and those below it."""
+        self._roots.add(root)
+        self._signals.messages.set()
 
     async def run(self) -> None:
         while True:
@@ -58,12 +67,18 @@ class Messages:
                 pair = (message.sender, message.execution_id)
                 if pair in held or self._answering.is_under_way(pair):
                     continue
+                if isinstance(message.body, StartChild) and not self._tends(message.sender):
+                    held.add(pair)
+                    continue
                 try:
                     self._answering.post(message.execution_id, pair, await self._letter(message))
                 except Busy:
                     return
                 except Unavailable:
                     held.add(pair)
+
+    def _tends(self, caller: str) -> bool:
+        return any(is_within(caller, root) for root in self._roots)
 
     async def _letter(self, message: Message) -> Letter:
         match message.body:

@@ -23,6 +23,7 @@ from noetl.engine.commands import CancelExecution, Rejection, RequestExecution
 from noetl.engine.incidents import mend
 from noetl.engine.layering import merge
 from noetl.engine.rerun import Cut
+from noetl.engine.worklist import EVERY
 from noetl.ports import (
     Ask,
     Catalog,
@@ -50,11 +51,7 @@ ROWS_MAX = 20
 
 
 class Plane:
-    """The ports are shared with other servers; nothing else is.
-
-    A server whose catalog and secrets are not those of all others does not tend to all executions: it starts children of
-    those alone that it is told to `tend` to.
-    """
+    """The ports are shared with other servers; nothing else is."""
 
     def __init__(
         self,
@@ -65,8 +62,6 @@ class Plane:
         system: System,
         limits: Limits | None = None,
         ready: Ready | None = None,
-        *,
-        tends_all: bool = True,
     ) -> None:
         limits = limits or Limits()
         self._store = store
@@ -79,9 +74,7 @@ class Plane:
         self._programs = Programs(catalog.by_digest, ready)
         self._executions = Executions(store, self._programs, results, system, self._signals, limits)
         self._reruns = Reruns(Loader(store, self._programs, self._executions.shelf, system, limits.read_max), system)
-        self._messages = Messages(
-            store, catalog, self._absent, self._executions, self._signals, limits, tends_all=tends_all
-        )
+        self._messages = Messages(store, catalog, self._absent, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
         self._collector = Collector(store, results, system, limits)
@@ -90,7 +83,10 @@ class Plane:
 
     # ------------------------------------------------------------------------------ its life
 
-    def start(self) -> None:
+    def start(self, *, tends_all: bool = True) -> None:
+        """A server with a catalog and secrets of its own does not tend to all executions, but to those it is told."""
+        if tends_all:
+            self.tend(EVERY)
         sweeper, collector = self._sweeper, self._collector
         runs = (self._executions.run, self._messages.run, self._timers.run, sweeper.run, sweeper.inspect, collector.run)
         self._loops = [asyncio.create_task(lasting(run)) for run in runs]

@@ -126,6 +126,10 @@ def _stop(rows: MutableMapping[Row, Work], effect: StopWork) -> tuple[Lease, ...
     return tuple(lease for lease in before.leases if lease.epoch not in kept)
 
 
+EVERY = ""
+"""The root of all executions."""
+
+
 def is_within(execution_id: str, root: str) -> bool:
-    """Whether an execution is the root or was started below it; every one is where no root is named."""
-    return not root or execution_id == root or execution_id.startswith(f"{root}.")
+    """Whether an execution is the root or was started below it."""
+    return root == EVERY or execution_id == root or execution_id.startswith(f"{root}.")

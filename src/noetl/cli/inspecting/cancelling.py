@@ -16,6 +16,7 @@ async def cancel(wanted: Arguments, console: Console, folder: Path, environment:
         found(wanted.id, folder, environment) as (local, summary),
         serving(local, environment) as runtime,
     ):
+        runtime.plane.tend(summary.execution_id)  # a child that was about to start can be cancelled only then
         refused = await runtime.plane.cancel(summary.execution_id, wanted.reason or None)
     if refused is not None:
         raise Stopped(f"noetl cancel: {refused.message}")
