@@ -15,6 +15,16 @@ import msgspec
 from tests.acceptance.process import PROGRAM, TIMEOUT_S, environment, noetl
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: sample, path: sample }\n"
+GATE = """\
+workflow:
+  - step: gate
+    tool:
+      kind: script
+      script: |
+        echo waiting
+        while [ ! -e go ]; do sleep 0.02; done
+"""
+"""Waits for the file `go`. More lines of its script and its step may follow."""
 
 
 class Live:

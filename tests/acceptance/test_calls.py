@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -100,36 +101,43 @@ def test_a_link_to_a_playbook_looks_where_the_file_is(project: Path) -> None:
     assert noetl("run", "job.yaml", "-q", folder=project.parent / "elsewhere").stdout == "8\n"
 
 
+CHECKING = [("run",), ("run", "--dry-run"), ("validate",)]
+
+
+def checked(project: Path, verb: Sequence[str]) -> tuple[int, str]:
+    """How a verb ends with the playbook, and all that it tells."""
+    ran = noetl(*verb, "flows/parent.yaml", folder=project)
+    return ran.returncode, ran.stdout + ran.stderr
+
+
 def test_two_files_of_one_path_are_told_at_the_call(project: Path) -> None:
     write(project, "flows/old/copy", CHILD, path="flows/lib/one")
     told = 'flows/parent.yaml:6:35: warning: playbook "flows/lib/one" is taken from flows/lib/one.yaml; '
-    for verb in (("run",), ("run", "--dry-run"), ("validate",)):
-        ran = noetl(*verb, "flows/parent.yaml", folder=project)
-        assert ran.returncode == 0
-        assert f"{told}flows/old/copy.yaml has the same path [NOE963]" in ran.stdout + ran.stderr
+    for verb in CHECKING:
+        code, all_told = checked(project, verb)
+        assert code == 0
+        assert f"{told}flows/old/copy.yaml has the same path [NOE963]" in all_told
     write(project, "flows/old/again", CHILD, path="flows/lib/one")
     ran = noetl("run", "flows/parent.yaml", folder=project)
     assert f"{told}flows/old/again.yaml, flows/old/copy.yaml have the same path" in ran.stderr
 
 
-@pytest.mark.parametrize("verb", [("run",), ("run", "--dry-run"), ("validate",)])
-def test_a_step_that_the_child_does_not_have_is_an_error(project: Path, verb: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("verb", CHECKING)
+def test_a_step_that_the_child_does_not_have_is_an_error(project: Path, verb: Sequence[str]) -> None:
     write_parent(project, TASK.replace("double", "duble"))
-    ran = noetl(*verb, "flows/parent.yaml", folder=project)
-    assert ran.returncode == 3
-    told = ran.stdout + ran.stderr
+    code, told = checked(project, verb)
+    assert code == 3
     assert 'flows/parent.yaml:6:63: error: playbook "flows/lib/one" has no step "duble" to return; ' in told
     assert 'did you mean "double"? [NOE961]' in told
     assert "= the steps of flows/lib/one.yaml are: double" in told
     assert not (project / ".noetl").exists()
 
 
-@pytest.mark.parametrize("verb", [("run",), ("run", "--dry-run"), ("validate",)])
-def test_an_input_that_the_child_does_not_take_is_a_warning(project: Path, verb: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("verb", CHECKING)
+def test_an_input_that_the_child_does_not_take_is_a_warning(project: Path, verb: Sequence[str]) -> None:
     write_parent(project, TASK.replace("id: 4", "idx: 4"))
-    ran = noetl(*verb, "flows/parent.yaml", folder=project)
-    assert ran.returncode == 0
-    told = ran.stdout + ran.stderr
+    code, told = checked(project, verb)
+    assert code == 0
     assert 'flows/parent.yaml:6:80: warning: playbook "flows/lib/one" takes no input "idx" [NOE962]' in told
     assert "= the workload of flows/lib/one.yaml has: id" in told
 

@@ -10,34 +10,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.acceptance.live import GATE, HEAD
 from tests.acceptance.process import PROGRAM, TIMEOUT_S, environment, noetl
 
-HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: sample, path: sample }\n"
-GATE = f"""{HEAD}
-workflow:
-  - step: gate
-    tool:
-      kind: script
-      script: |
-        echo waiting
-        while [ ! -e go ]; do sleep 0.02; done
+SILENT = HEAD + GATE
+TALKS = f"""{SILENT}
         echo last words
     set: {{ ctx.seen: true }}
-"""
-SILENT = f"""{HEAD}
-workflow:
-  - step: gate
-    tool:
-      kind: script
-      script: |
-        echo waiting
-        while [ ! -e go ]; do sleep 0.02; done
 """
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    (tmp_path / "gate.yaml").write_text(GATE, "utf-8")
+    (tmp_path / "gate.yaml").write_text(TALKS, "utf-8")
     (tmp_path / "silent.yaml").write_text(SILENT, "utf-8")
     return tmp_path
 

@@ -27,15 +27,15 @@ SCRIPT = """
         echo "done $i"
       input: { i: "{{ %s }}" }
 """
-LOOP = f"""{HEAD}metadata: {{ name: loop, path: loop }}
-workload: {{ n: 4 }}
+LOOPED = """
+workload: { n: 4 }
 workflow:
   - step: first
-    tool: {{ kind: script, script: echo first >> ledger.txt }}
-    next: {{ arcs: [ {{ step: each }} ] }}
+    tool: { kind: script, script: echo first >> ledger.txt }
+    next: { arcs: [ { step: each } ] }
   - step: each
-    loop: {{ in: "{{{{ range(workload.n) | list }}}}", iterator: i }}{SCRIPT % "iter.i"}
-"""
+    loop: { in: "{{ range(workload.n) | list }}", iterator: i }"""
+LOOP = f"{HEAD}metadata: {{ name: loop, path: loop }}{LOOPED}{SCRIPT % 'iter.i'}"
 CHILD = f"""{HEAD}metadata: {{ name: child, path: child }}
 workload: {{ i: 0 }}
 workflow:
@@ -47,14 +47,7 @@ workflow:
     loop: {{ in: [0, 1, 2, 3, 4], iterator: i }}
     tool: {{ kind: playbook, path: child, input: {{ i: "{{{{ iter.i }}}}" }} }}
 """
-BROKEN = f"""{HEAD}metadata: {{ name: broken, path: broken }}
-workload: {{ n: 4 }}
-workflow:
-  - step: first
-    tool: {{ kind: script, script: echo first >> ledger.txt }}
-    next: {{ arcs: [ {{ step: each }} ] }}
-  - step: each
-    loop: {{ in: "{{{{ range(workload.n) | list }}}}", iterator: i }}
+BROKEN = f"""{HEAD}metadata: {{ name: broken, path: broken }}{LOOPED}
     tool:
       kind: python
       code: |

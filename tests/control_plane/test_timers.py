@@ -3,9 +3,11 @@
 import asyncio
 
 from noetl.control_plane.limits import Limits
+from noetl.control_plane.plane import Plane
+from noetl.data_plane.worker import Worker
 from noetl.engine.output import Output, failed
 from noetl.ports import Console, ToolCall
-from tests.runtime import Rig, chain, forever, head, played
+from tests.runtime import Does, Rig, chain, forever, head, played
 
 HOUR_S = 3_600.0
 
@@ -20,7 +22,7 @@ workflow:
 """  # noqa: E501
 
 
-def fails_once() -> "object":
+def fails_once() -> Does:
     calls: list[str] = []
 
     async def does(call: ToolCall, console: Console) -> Output:  # noqa: ARG001
@@ -30,13 +32,19 @@ def fails_once() -> "object":
     return does
 
 
-@played
-async def test_a_retry_in_an_hour_holds_no_worker_and_outlives_its_server(rig: Rig) -> None:
+async def waiting(rig: Rig) -> tuple[Plane, Worker, str]:
+    """An execution that waits for an hour, and that no worker is held for."""
     plane = rig.serve()
     worker = rig.work(plane)
-    rig.bench.does["a"] = fails_once()  # type: ignore[assignment]
+    rig.bench.does["a"] = fails_once()
     name = await rig.begin(plane, RETRY)
     await rig.until(lambda: rig.bench.count("a") == 1 and not worker.holdings, within_s=10.0)
+    return plane, worker, name
+
+
+@played
+async def test_a_retry_in_an_hour_holds_no_worker_and_outlives_its_server(rig: Rig) -> None:
+    plane, worker, name = await waiting(rig)
     assert worker.free_slots + worker._asked_slots == 10
     await worker.stop(1.0)
     await plane.stop()
@@ -53,11 +61,7 @@ async def test_a_retry_in_an_hour_holds_no_worker_and_outlives_its_server(rig: R
 
 @played
 async def test_a_timer_revives_nothing_that_was_cancelled(rig: Rig) -> None:
-    plane = rig.serve()
-    worker = rig.work(plane)
-    rig.bench.does["a"] = fails_once()  # type: ignore[assignment]
-    name = await rig.begin(plane, RETRY)
-    await rig.until(lambda: rig.bench.count("a") == 1 and not worker.holdings)
+    plane, _, name = await waiting(rig)
     await plane.cancel(name)
     head_ = await rig.store.head(name)
     await asyncio.sleep(2 * HOUR_S)
@@ -67,11 +71,7 @@ async def test_a_timer_revives_nothing_that_was_cancelled(rig: Rig) -> None:
 
 @played
 async def test_a_store_that_does_not_answer_only_delays_a_timer(rig: Rig) -> None:
-    plane = rig.serve()
-    worker = rig.work(plane)
-    rig.bench.does["a"] = fails_once()  # type: ignore[assignment]
-    name = await rig.begin(plane, RETRY)
-    await rig.until(lambda: rig.bench.count("a") == 1 and not worker.holdings)
+    _, _, name = await waiting(rig)
     await asyncio.sleep(HOUR_S - 60)
     rig.store.is_down = True
     await asyncio.sleep(120)

@@ -90,18 +90,22 @@ def test_a_collection_that_cannot_be_evaluated_fails_the_execution() -> None:
     assert only(driver.facts, "step") == "step.scheduled s#1"
 
 
-def test_a_reference_to_a_list_is_a_collection() -> None:
-    reference = Reference("blob", {"name": "rows"})
-    text = playbook(
-        """
+def over_reference(task: str) -> str:
+    return playbook(
+        f"""
         - step: first
-          tool: { name: f, kind: python, code: x, set: { ctx.rows_ref: "{{ output.ref }}" } }
-          next: { arcs: [ { step: s } ] }
+          tool: {{ name: f, kind: python, code: x, set: {{ ctx.rows_ref: "{{{{ output.ref }}}}" }} }}
+          next: {{ arcs: [ {{ step: s }} ] }}
         - step: s
-          loop: { in: "{{ ctx.rows_ref }}", iterator: item }
-          tool: { name: t, kind: python, code: x, input: { item: "{{ iter.item }}" } }
+          loop: {{ in: "{{{{ ctx.rows_ref }}}}", iterator: item }}
+          tool: {task}
         """
     )
+
+
+def test_a_reference_to_a_list_is_a_collection() -> None:
+    reference = Reference("blob", {"name": "rows"})
+    text = over_reference('{ name: t, kind: python, code: x, input: { item: "{{ iter.item }}" } }')
     answers = Answers(f=Output(ref=reference))
     driver = Driver(text, answers, stored=Stored({"rows": ["a", "b"]})).run()
     assert [given["item"] for given in answers.given("t")] == ["a", "b"]
@@ -114,16 +118,7 @@ def test_a_reference_to_a_list_is_a_collection() -> None:
 
 def test_a_loop_of_a_million_starts_without_looking_at_its_elements() -> None:
     reference = Reference("blob", {"name": "rows"})
-    text = playbook(
-        """
-        - step: first
-          tool: { name: f, kind: python, code: x, set: { ctx.rows_ref: "{{ output.ref }}" } }
-          next: { arcs: [ { step: s } ] }
-        - step: s
-          loop: { in: "{{ ctx.rows_ref }}", iterator: item }
-          tool: { name: t, kind: noop }
-        """
-    )
+    text = over_reference("{ name: t, kind: noop }")
     driver = Driver(text, Answers(f=Output(ref=reference)), stored=Stored({"rows": range(1_000_000)})).run(5)
     loop = driver.state.runs["s#1"].loop
     assert loop is not None

@@ -88,22 +88,19 @@ def as_nobody() -> Iterator[None]:
             os.seteuid(0)
 
 
-async def test_a_file_that_cannot_be_written_is_told() -> None:
+@pytest.mark.parametrize(
+    ("mode", "trouble", "cure"),
+    [
+        (0o444, ReadOnly, "give this user write permission to the file and its folder"),
+        (0o000, NoAccess, "folder that this user may write to"),
+    ],
+)
+async def test_a_file_that_cannot_be_written_or_read_is_told(mode: int, trouble: type[Exception], cure: str) -> None:
     folder = Path(mkdtemp())
     await filled(folder / "noetl.db")
-    (folder / "noetl.db").chmod(0o444)
+    (folder / "noetl.db").chmod(mode)
     folder.chmod(0o555)
-    with as_nobody(), pytest.raises(ReadOnly, match="give this user write permission to the file and its folder"):
-        await filled(folder / "noetl.db")
-    folder.chmod(0o700)
-
-
-async def test_a_file_that_cannot_be_read_is_told() -> None:
-    folder = Path(mkdtemp())
-    await filled(folder / "noetl.db")
-    (folder / "noetl.db").chmod(0o000)
-    folder.chmod(0o555)
-    with as_nobody(), pytest.raises(NoAccess, match="folder that this user may write to"):
+    with as_nobody(), pytest.raises(trouble, match=cure):
         await filled(folder / "noetl.db")
     folder.chmod(0o700)
 
