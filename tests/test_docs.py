@@ -32,7 +32,8 @@ def write_files(page: Path, folder: Path) -> None:
 
 
 def validate(playbook: str) -> subprocess.CompletedProcess[str]:
-    command = [str(PROGRAMS / "noetl"), "validate", "-"]
+    """Without a warning too: people copy what they see."""
+    command = [str(PROGRAMS / "noetl"), "validate", "--strict", "-"]
     return subprocess.run(command, input=playbook, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -51,7 +52,7 @@ def test_the_commands_of_a_page_do_what_it_shows(page: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
-def test_the_playbooks_of_a_page_are_valid(page: Path) -> None:
+def test_the_playbooks_of_a_page_are_valid_and_clean(page: Path) -> None:
     outcomes = {name: validate(text) for name, text in playbooks(page, VALID).items()}
     assert {name: ran.stdout + ran.stderr for name, ran in outcomes.items() if ran.returncode} == {}
 
