@@ -1,7 +1,8 @@
 """Child processes: a session of their own, a clean environment, no descriptors of ours, and no life after ours.
 
-What a child prints is read as it comes. When the child ends, whatever it left running in its group ends too. One that
-is told to stop may clean up first, and so may all that it started.
+What a child prints is read as it comes. When the child ends, whatever it left running ends too: its group, and what has
+left the group but carries the mark of the child in its environment. One that is told to stop may clean up first, and so
+may all that it started.
 """
 
 import asyncio
@@ -35,6 +36,12 @@ REAP_S_MAX = 5.0
 GRACE_S = 2.0
 """Between SIGTERM and SIGKILL. A worker must be done with what it stops before its lease is another's."""
 
+MARK = "NOETL_PROCESS"
+"""By this variable what a child started is known. Who wants something to outlive its task starts it without."""
+
+SWEEPS_MAX = 20
+"""How often what carries a mark is looked for, as long as there is more of it each time."""
+
 Sink = Callable[[bytes, str], None]
 """Takes what a child printed, and on which stream."""
 
@@ -58,7 +65,8 @@ class Process:
         self._sink = sink
         self._outlets: dict[int, str] = {}
         self._poll = select.poll()
-        self._lifeline = os.pipe()
+        self._lifeline = list(os.pipe())
+        self._mark = f"{os.getpid()}-{os.fstat(self._lifeline[0]).st_ino}"
         self._pidfd = -1
         self._patience: asyncio.TimerHandle | None = None
         self._is_killed = False
@@ -79,6 +87,7 @@ class Process:
         if not self.ended.done() and self._patience is None:
             self._patience = self._loop.call_later(GRACE_S, self.kill)
             self._signal(signal.SIGTERM)
+            _signal_marked(self._mark, self._popen.pid, signal.SIGTERM)
 
     def kill(self) -> None:
         """Ends the child and its group at once."""
@@ -127,7 +136,7 @@ class Process:
                 stdout=inner[0],
                 stderr=inner[1],
                 cwd=command.cwd,
-                env=command.environment,
+                env={**command.environment, MARK: self._mark},
                 pass_fds=(*command.descriptors, self._lifeline[0]),
                 start_new_session=True,
             )
@@ -185,6 +194,8 @@ class Process:
         self._signal(signal.SIGKILL)
         code = self._popen.wait()
         self.drain()
+        if self._is_killed or self._patience is not None or self._is_held():
+            _signal_marked(self._mark, self._popen.pid, signal.SIGKILL)
         self._release()
         if not self.ended.done():
             self.ended.set_result(code)
@@ -192,6 +203,21 @@ class Process:
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, number)
+
+    def _is_held(self) -> bool:
+        """Whether anyone still has what the child was given to print to, or its end of the lifeline."""
+        self._untie()
+        poll = select.poll()
+        poll.register(self._lifeline[0], 0)
+        return bool(self._outlets) or not poll.poll(0)
+
+    def _untie(self) -> None:
+        """Lets go of the group, whose number may be another's from now on."""
+        if len(self._lifeline) > 1:
+            end = self._lifeline.pop(0)
+            with suppress(OSError):
+                fcntl.fcntl(end, fcntl.F_SETOWN, 0)
+            os.close(end)
 
     def _release(self) -> None:
         if self._patience is not None:
@@ -201,10 +227,48 @@ class Process:
         if self._pidfd >= 0:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
-        with suppress(OSError):
-            fcntl.fcntl(self._lifeline[0], fcntl.F_SETOWN, 0)
-        for end in self._lifeline:
-            os.close(end)
+        self._untie()
+        os.close(self._lifeline.pop())
+
+
+def _signal_marked(mark: str, group: int, number: signal.Signals) -> None:
+    """Signals all that carries a mark and is not of the group, where the system lets us look.
+
+    What forks meanwhile is found the next time.
+    """
+    entry = f"\0{MARK}={mark}\0".encode()
+    known: set[int] = set()
+    for _ in range(SWEEPS_MAX):
+        found = {pid for pid in _pids() - known if _is_signalled(pid, entry, group, number)}
+        if not found:
+            return
+        known |= found
+
+
+def _pids() -> set[int]:
+    with suppress(FileNotFoundError):  # a system without such files
+        return {int(name) for name in os.listdir("/proc") if name.isdecimal()} if hasattr(os, "pidfd_open") else set()
+    return set()
+
+
+def _is_signalled(pid: int, entry: bytes, group: int, number: signal.Signals) -> bool:
+    """Looks twice: what the second look finds is what the descriptor stands for, whoever has the number later."""
+    with suppress(OSError):  # it is gone, or another user's
+        if not _is_marked(pid, entry) or os.getpgid(pid) == group:
+            return False
+        pidfd = os.pidfd_open(pid)
+        try:
+            if _is_marked(pid, entry):
+                signal.pidfd_send_signal(pidfd, number)
+                return True
+        finally:
+            os.close(pidfd)
+    return False
+
+
+def _is_marked(pid: int, entry: bytes) -> bool:
+    with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+        return entry in b"\0" + file.read()
 
 
 def _bind_life(lifeline: int, pid: int) -> None:
