@@ -10,9 +10,8 @@ from noetl.cli.presence import NOBODY, worker_name
 from noetl.engine.codec import decode
 from noetl.engine.envelope import Event
 from noetl.engine.events import TaskStarted
-from noetl.engine.output import Output
-from noetl.ports import Ask, Console, ToolCall
-from tests.runtime import Rig, chain, head, played, registered
+from noetl.ports import Ask
+from tests.runtime import Rig, chain, forever, head, played, registered
 
 CALLER = f"""{head("caller")}
 workflow:
@@ -22,11 +21,6 @@ workflow:
 CALLED = chain("only", path="called")
 DEAD = f"{worker_name().partition(':')[0]}:{os.getpid()}:0"
 """A worker of this machine whose process had a number that another one has now."""
-
-
-async def forever(_call: ToolCall, _console: Console) -> Output:
-    await asyncio.Event().wait()
-    return Output()
 
 
 async def calling(rig: Rig, *names: str) -> None:

@@ -1,6 +1,5 @@
 """Executions by what people call them."""
 
-import asyncio
 import os
 from collections.abc import Sequence
 
@@ -10,9 +9,8 @@ from noetl.cli.console import Stopped
 from noetl.cli.finding import SHOWN_MAX, find_execution, interrupted, is_interrupted
 from noetl.cli.presence import Present, worker_name
 from noetl.engine.events import Parent
-from noetl.engine.output import Output
-from noetl.ports import Append, Ask, Console, Summary, ToolCall
-from tests.runtime import Rig, WatchedStore, chain, head, played
+from noetl.ports import Append, Ask, Summary
+from tests.runtime import Rig, WatchedStore, chain, forever, head, played
 
 CALLER = f"""{head("caller")}
 workflow:
@@ -125,8 +123,3 @@ async def test_a_run_that_waits_for_a_child_is_held_by_who_holds_the_child(rig: 
     assert await interrupted(rig.store, "caller") is None
     await worker.stop(0.0)
     assert await interrupted(rig.store, "caller") is not None
-
-
-async def forever(_call: ToolCall, _console: Console) -> Output:
-    await asyncio.Event().wait()
-    return Output()

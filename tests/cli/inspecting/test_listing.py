@@ -1,6 +1,5 @@
 """Executions as a list: which are in it, and how far it is read."""
 
-import asyncio
 from collections.abc import Sequence
 
 from noetl.cli.executions import Arguments
@@ -8,21 +7,10 @@ from noetl.cli.inspecting.listing import listed
 from noetl.cli.presence import NOBODY, Present
 from noetl.engine.output import Output, failed
 from noetl.ports import Console, Summary, ToolCall
-from tests.runtime import Rig, WatchedStore, chain, head, played
+from tests.cli.inspecting.calling import CALLED, caller
+from tests.runtime import Rig, WatchedStore, chain, forever, played
 
-CALLER = f"""{head("caller")}
-workflow:
-  - step: ask
-    loop: {{ in: [0, 1, 2], iterator: i, spec: {{ mode: parallel }} }}
-    spec: {{ policy: {{ failure: {{ mode: best_effort }} }} }}
-    tool: {{ name: ask, kind: playbook, path: called, input: {{ i: "{{{{ iter.i }}}}" }} }}
-"""
-CALLED = f"""{head("called")}
-workload: {{ i: 0 }}
-workflow:
-  - step: only
-    tool: {{ name: only, kind: python, code: x, input: {{ i: "{{{{ workload.i }}}}" }} }}
-"""
+CALLER = caller(3)
 
 
 class CountedStore(WatchedStore):
@@ -64,7 +52,7 @@ async def test_what_others_started_is_listed_where_it_is_asked_for(rig: Rig) -> 
     assert await names(rig, Arguments()) == ["r2", "r1"]
     assert await names(rig, Arguments(children=True)) == ["r2", "r1", *BELOW]
     assert await names(rig, Arguments(children=True, limit="2")) == ["r2", "r1", BELOW[0]], "one more"
-    assert await names(rig, Arguments(of="r1")) == BELOW
+    assert await names(rig, Arguments(of="r1")) == [BELOW[1], BELOW[0], BELOW[2]], "what failed comes first"
     assert await names(rig, Arguments(of="@latest")) == []
     assert await names(rig, Arguments(of="r1", status="failed")) == [BELOW[1]]
     assert await names(rig, Arguments(children=True, status="failed")) == [BELOW[1]]
@@ -76,11 +64,6 @@ async def test_what_is_not_asked_for_is_not_read(rig: Rig) -> None:
     await called(rig)
     await names(rig, Arguments())
     assert store.read_below == 0
-
-
-async def forever(_call: ToolCall, _console: Console) -> Output:
-    await asyncio.Event().wait()
-    return Output()
 
 
 @played

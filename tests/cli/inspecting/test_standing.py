@@ -17,7 +17,8 @@ from noetl.engine.output import Error, Output, Status, failed
 from noetl.ports import Console, Summary, ToolCall
 from noetl.supply.programs import Programs, made_ready
 from noetl.supply.shelf import Shelf
-from tests.runtime import Rig, WatchedStore, chain, head, played, registered
+from tests.cli.inspecting.calling import CALLED, caller
+from tests.runtime import Rig, WatchedStore, chain, forever, head, played, registered
 
 ITERATIONS = 5_000
 LOOP = f"""{head("loop")}
@@ -138,10 +139,7 @@ async def test_the_status_of_a_long_loop_reads_a_bounded_part_of_its_log_and_tel
 
 @played
 async def test_an_execution_whose_log_is_damaged_is_known_by_its_summary_and_what_is_wrong(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    name = await rig.begin(plane, chain("a", "b"))
-    await rig.end(name)
+    name = await rig.ran(chain("a", "b"))
     rig.store.damage(name, 3, b"{")
     found = await standing_of(rig.store, loader(rig), await summary_of(rig, name))
     assert (found.progress.status, found.progress.output) == ("completed", None)
@@ -151,10 +149,7 @@ async def test_an_execution_whose_log_is_damaged_is_known_by_its_summary_and_wha
 
 @played
 async def test_times_are_read_only_where_they_are_shown(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.work(plane)
-    name = await rig.begin(plane, chain("a", "b"))
-    await rig.end(name)
+    name = await rig.ran(chain("a", "b"))
     summary = await summary_of(rig, name)
     found = await standing_of(rig.store, loader(rig), summary)
     assert [line.started_at for line in found.progress.steps.values()] == [None, None]
@@ -237,11 +232,7 @@ workflow:
 
 @played
 async def test_an_iteration_that_failed_for_what_is_inside_it_is_told_once(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.bench.does["one"] = fails_at_odd
-    rig.work(plane)
-    name = await rig.begin(plane, INSIDE)
-    await rig.end(name)
+    name = await rig.ran(INSIDE, one=fails_at_odd)
     text = await shown(rig, name)
     assert [line for line in text if line.startswith("    [")] == ["    [0,0]: exception: odd: 1"]
     assert "  each: 1 of 2 iterations failed" in text
@@ -266,19 +257,7 @@ async def waits_at_even(call: ToolCall, console: Console) -> Output:
     return await fails_at_odd(call, console)
 
 
-CALLER = f"""{head("caller")}
-workflow:
-  - step: ask
-    loop: {{ in: "{{{{ range(12) | list }}}}", iterator: i, spec: {{ mode: parallel, max_in_flight: 12 }} }}
-    spec: {{ policy: {{ failure: {{ mode: best_effort }} }} }}
-    tool: {{ name: ask, kind: playbook, path: called, input: {{ i: "{{{{ iter.i }}}}" }} }}
-"""
-CALLED = f"""{head("called")}
-workload: {{ i: 0 }}
-workflow:
-  - step: only
-    tool: {{ name: only, kind: python, code: x, input: {{ i: "{{{{ workload.i }}}}" }} }}
-"""
+CALLER = caller(12)
 
 
 async def fails_at_seven(call: ToolCall, _console: Console) -> Output:
@@ -302,11 +281,6 @@ async def test_the_children_of_an_execution_are_named_those_that_failed_first(ri
     assert "    failed     called  '01a1e241-82a7.ask#1[7].ask/1'" in text
     assert text[-1] == "    … 2 more; see: noetl executions --of 01a1e241-82a7"
     assert "below it" not in "".join(await shown(rig, f"{name}.ask#1[7].ask/1"))
-
-
-async def forever(_call: ToolCall, _console: Console) -> Output:
-    await asyncio.Event().wait()
-    return Output()
 
 
 @played
@@ -341,22 +315,14 @@ async def fails_deep(_call: ToolCall, _console: Console) -> Output:
 
 @played
 async def test_of_a_long_traceback_the_end_is_told(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.bench.does["a"] = fails_deep
-    rig.work(plane)
-    name = await rig.begin(plane, chain("a"))
-    await rig.end(name)
+    name = await rig.ran(chain("a"), a=fails_deep)
     text = await shown(rig, name)
     assert text[text.index("  traceback of a:") + 1 :] == ["    …", *(f"    line {each}" for each in range(80, 100))]
 
 
 @played
 async def test_a_failure_whose_event_cannot_be_read_here_is_told_without_the_reason(rig: Rig) -> None:
-    plane = rig.serve()
-    rig.bench.does["a"] = fails_deep
-    rig.work(plane)
-    name = await rig.begin(plane, chain("a"))
-    await rig.end(name)
+    name = await rig.ran(chain("a"), a=fails_deep)
     standing = await standing_of(rig.store, loader(rig), await summary_of(rig, name))
     assert standing.state is not None
     number = standing.state.steps["a"].ended
