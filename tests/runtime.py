@@ -31,6 +31,7 @@ from noetl.ports import (
     Conflict,
     Console,
     ControlPlane,
+    Damaged,
     Fenced,
     Registered,
     Tool,
@@ -141,6 +142,7 @@ class WatchedResults(MemoryResults):
         super().__init__(clock)
         self.is_down = False
         self.is_mute = False
+        self._damaged: frozenset[str] = frozenset()
 
     async def put(self, blobs: Sequence[Blob]) -> None:
         if self.is_down:
@@ -150,7 +152,12 @@ class WatchedResults(MemoryResults):
     async def get(self, sha256: str) -> bytes | None:
         if self.is_down or self.is_mute:
             raise Unavailable("the result store did not answer")
+        if sha256 in self._damaged:
+            raise Damaged(sha256)
         return await super().get(sha256)
+
+    def damage_all(self) -> None:
+        self._damaged = self.names
 
     def lose_all(self) -> None:
         self._blobs.clear()

@@ -4,14 +4,20 @@ from collections.abc import Iterable
 
 
 class TemplateError(Exception):
-    """A template could not be evaluated. `start` and `end` are offsets into the template's text."""
+    """A template could not be evaluated. `start` and `end` are offsets into the template's text.
 
-    def __init__(self, message: str, *, start: int = 0, end: int = 0, kind: str = "template") -> None:
+    Where it is `retryable` the same template may give a value another time, with the same names in scope.
+    """
+
+    def __init__(
+        self, message: str, *, start: int = 0, end: int = 0, kind: str = "template", retryable: bool = False
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.start = start
         self.end = end
         self.kind = kind
+        self.retryable = retryable
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:

@@ -34,6 +34,10 @@ class Busy(Unavailable):
         self.retry_after_s = retry_after_s
 
 
+class Damaged(Unavailable):
+    """What was stored is not what it was; asking again does not help."""
+
+
 class Clock(Protocol):
     """`now` is seconds since 1970 and may jump; `monotonic` never does and means nothing by itself."""
 
@@ -323,10 +327,10 @@ class ResultStore(Protocol):
         """Takes them piece by piece, never whole in memory. A stream that breaks off leaves nothing."""
 
     async def get(self, sha256: str) -> bytes | None:
-        """The bytes, checked; None where there are none, or where they are damaged."""
+        """The bytes, checked; None where there are none, `Damaged` where they are not what they were."""
 
     async def open(self, sha256: str) -> AsyncIterator[bytes] | None:
-        """The bytes piece by piece; None where there are none. Where they are damaged it ends with `Unavailable`."""
+        """The bytes piece by piece; None where there are none. Where they are damaged it ends with `Damaged`."""
 
     async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
         """Removes the objects whose sha256 begins so, that are not held, and that nobody has put since that time."""

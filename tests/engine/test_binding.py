@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.engine.binding import SHOWN_MAX, BindingFailed, Places, binder, guard, shown
-from noetl.engine.reference import Gone
+from noetl.engine.reference import GONE, External, Gone, Loss, Reference
 from noetl.playbook.diagnostics import Span
 
 PLACES = Places("file.yaml", {"a/b": Span(3, 7, 3, 9), "a": Span(2, 1, 9, 9)})
@@ -69,10 +69,45 @@ def test_a_guard_that_calculates_with_what_is_undefined_raises() -> None:
         guard("{{ x + 1 }}", "a", PLACES)({})
 
 
-@pytest.mark.parametrize("text", ["{{ a.data }}", "{{ a.data.rows }}", "found {{ a.data }}", "{{ a.data == 1 }}"])
+LOST = Gone(External(Reference("blob", {})), Loss("was kept for 1h", retryable=True).error_of_step("a"))
+TORN = {GONE: True, "a": {"data": LOST, "status": "ok", "rows": [1, LOST], "pairs": (LOST, 1)}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ a.data }}",
+        "{{ a.data.rows }}",
+        "found {{ a.data }}",
+        "{{ a.data == 1 }}",
+        "{{ a }}",
+        "{{ a.rows }}",
+        "{{ a.pairs }}",
+        "{{ [[a.data]] }}",
+        "{{ {'k': a.data} }}",
+        "{{ a.data | default(1) }}",
+        "{{ a.rows | map('string') | list }}",
+        "{{ a.data if true }}",
+    ],
+)
 def test_whoever_needs_what_is_gone_hears_so(text: str) -> None:
     with pytest.raises(BindingFailed) as caught:
-        binder({"b": text}, "a", PLACES)({"a": {"data": Gone("it was kept for 1h")}})
+        binder({"b": text}, "a", PLACES)(TORN)
+    error = caught.value.error
+    assert (error.kind, error.retryable) == ("reference_not_available", True)
+    assert "the data of step `a` was kept for 1h; run that step again: `noetl rerun … --from a`" in error.message
+
+
+@pytest.mark.parametrize("text", ["{{ a.data == 1 }}", "{{ a.data.rows }}", "{{ a.rows[1] > 1 }}"])
+def test_a_guard_that_needs_what_is_gone_fails(text: str) -> None:
+    with pytest.raises(BindingFailed) as caught:
+        guard(text, "a/b", PLACES)(TORN)
     assert caught.value.error.kind == "reference_not_available"
-    assert "it was kept for 1h" in caught.value.error.message
-    assert binder({"b": "{{ a.status }}"}, "a", PLACES)({"a": {"data": Gone("over"), "status": "ok"}}) == {"b": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("{{ a.status }}", "ok"), ("{{ a.rows[0] }}", 1), ("{{ [a.status] }}", ["ok"]), ("{{ a.data is defined }}", True)],
+)
+def test_who_does_not_need_what_is_gone_goes_on(text: str, value: object) -> None:
+    assert binder(text, "a", PLACES)(TORN) == value

@@ -18,14 +18,17 @@ from noetl.engine.size import (
     TEXT_CHARS_MAX,
     Fitted,
     Spill,
+    as_stored,
     fit,
     hydrate,
     inline_bytes_max,
+    owner_of,
     recorded,
     store,
     stored_in,
     ttl_of,
 )
+from noetl.errors import TemplateError
 from noetl.playbook.model import Directive, LoopMode
 from tests.engine.generated import as_read, facts
 
@@ -350,7 +353,22 @@ def test_in_the_place_of_data_that_is_gone_stands_what_says_so() -> None:
         store(Output(data="b" * 200), limit_bytes=1, always=False),
     )
     blobs = {blob.sha256: blob.data for blob in kept.blobs}
-    gone = {blob.sha256: Gone("over") for blob in lost.blobs}
-    value = {"lost": lost.data, "kept": [kept.data]}
-    found = hydrate(value, lambda reference: blobs[str(reference.meta.sha256)], gone)
-    assert found == {"lost": next(iter(gone.values())), "kept": ["b" * 200]}
+    error = TemplateError("over")
+    value = {"lost": [lost.data], "kept": [kept.data]}
+    found = hydrate(
+        value, lambda reference: blobs[str(reference.meta.sha256)], {blob.sha256: error for blob in lost.blobs}
+    )
+    assert isinstance(found, dict)
+    (gone,) = found["lost"]
+    assert isinstance(gone, Gone)
+    assert (gone.error, found["kept"]) == (error, ["b" * 200])
+    done = e.IterationDone("x#1", (0,), Output(data=found))
+    assert as_stored(done) == e.IterationDone("x#1", (0,), Output(data={"lost": [lost.data], "kept": ["b" * 200]}))
+
+
+def test_the_owner_of_stored_data_is_the_step_whose_output_holds_it() -> None:
+    one, two = (store(Output(data=letter * 200), limit_bytes=1, always=False).data for letter in "ab")
+    assert isinstance(two, External)
+    outputs = {"x": {"data": one, "status": "ok"}, "y": {"data": {"in": [two]}}}
+    assert owner_of(two.reference, outputs) == "y"
+    assert owner_of(Reference("blob", {"sha256": "other"}), outputs) is None

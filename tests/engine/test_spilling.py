@@ -11,7 +11,7 @@ from noetl.engine.decide import Surroundings, transact
 from noetl.engine.envelope import stamp
 from noetl.engine.kept import kept_outputs
 from noetl.engine.output import Output
-from noetl.engine.reference import External, Gone, Reference
+from noetl.engine.reference import External, Loss, Lost, Reference
 from noetl.engine.size import PAYLOAD_BYTES_MIN, Spill, fit, hydrate, store
 from noetl.engine.state import StepRun
 from noetl.engine.workerside import Given
@@ -214,7 +214,7 @@ class Emptied(Blobs):
     """What it held was kept for a time, which is over."""
 
     def length(self, stored: External | Reference) -> int | None:  # noqa: ARG002
-        raise Gone("it was kept for 1h").error
+        raise Lost(Loss("was kept for 1h"))
 
 
 class Forgetful(Spilling):
@@ -228,7 +228,26 @@ def test_a_loop_over_a_collection_that_is_gone_fails_its_step() -> None:
     driver = Forgetful(NESTED, workload={"rows": Reference("blob", {"sha256": "gone"})}).run()
     assert driver.state.error is not None
     assert driver.state.error.kind == "reference_not_available"
-    assert "it was kept for 1h" in driver.state.error.message
+    assert "the data of {'sha256': 'gone'} was kept for 1h; run again what made it" in driver.state.error.message
+
+
+MADE = f"""{playbooks.HEAD}
+workflow:
+  - step: make
+    tool: {{ kind: python, code: x }}
+    next: {{ arcs: [ {{ step: each }} ] }}
+  - step: each
+    loop: {{ in: "{{{{ make.data }}}}", iterator: row }}
+    tool: {{ kind: noop }}
+"""
+
+
+def test_a_loop_over_the_data_of_a_step_that_is_gone_names_the_step() -> None:
+    driver = Forgetful(MADE, lambda *_given: Output(data=["x" * 5_000])).run()
+    assert driver.state.error is not None
+    assert "the data of step `make` was kept for 1h; run that step again: `noetl rerun … --from make`" in (
+        driver.state.error.message
+    )
 
 
 def test_a_transaction_reads_what_it_is_about_to_store_and_what_is_stored() -> None:

@@ -1,7 +1,10 @@
 """What templates on a worker see."""
 
+import msgspec
+
 from noetl.engine.cursor import Frame
 from noetl.engine.output import Output
+from noetl.engine.reference import GONE
 from noetl.engine.workerside import Given, Standing, block_loop_scope, seen, task_scope, with_input
 from noetl.playbook.model import Dialect
 from tests.engine.driver import Driver
@@ -28,6 +31,16 @@ def names(version: str, scratch: dict[str, object] | None = None) -> set[str]:
 def test_a_task_sees_the_words_of_its_dialect() -> None:
     assert names("v2") == WORDS
     assert names("v10") == WORDS | {"args"}
+
+
+def test_a_scope_says_whether_something_in_it_is_gone() -> None:
+    its = standing("v2")
+    assert GONE not in block_loop_scope(its, {}, (), None)
+    torn = msgspec.structs.replace(its, given=msgspec.structs.replace(its.given, is_whole=False))
+    assert GONE in block_loop_scope(torn, {}, (), None)
+    frame = torn.cursor.top
+    assert isinstance(frame, Frame)
+    assert GONE in task_scope(torn, frame, torn.pipeline(frame).tasks[0], 1)
 
 
 def test_iter_is_there_in_a_loop_only() -> None:

@@ -126,3 +126,26 @@ def test_a_template_in_use_is_not_parsed_again_however_many_came_since() -> None
     for number in range(PARSED_MAX):
         parse(f"{{{{ {number} }}}}")
     assert parse("{{ used }}") is used
+
+
+@pytest.mark.parametrize(
+    ("expression", "found"),
+    [
+        ("{1: 'a'}", "a number"),
+        ("{none: 1}", "null"),
+        ("{'a': [{true: 1}]}", "a boolean"),
+        ("{'a': {1: 2}}.a", "a number"),
+        ("[{1: 2}][0]", "a number"),
+    ],
+)
+def test_a_mapping_that_leaves_a_template_has_text_as_keys(expression: str, found: str) -> None:
+    """JSON has no others: what is recorded would not be what was seen."""
+    with pytest.raises(TemplateError, match=f"a mapping that leaves a template has text as keys, found {found}"):
+        parse("{{ " + expression + " }}").evaluate({})
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"), [("{1: 'a'}[1]", "a"), ("{200: 'ok'}.get(code)", "ok"), ("{1: 2} | length", 1)]
+)
+def test_inside_a_template_keys_may_be_numbers(expression: str, value: object) -> None:
+    assert parse("{{ " + expression + " }}").evaluate({"code": 200}) == value

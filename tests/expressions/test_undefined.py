@@ -234,3 +234,8 @@ def test_a_guard_may_ask_whether_null_is_more_or_less(text: str) -> None:
 def test_null_is_still_equal_to_null_and_found_in_lists_in_a_guard() -> None:
     scope = {"status": None}
     assert parse("{{ status == none and status in [none] and status != 500 }}").test(scope)
+
+
+def test_only_what_can_be_written_as_a_name_is_told_where_a_name_is_undefined() -> None:
+    message = failure("{{ zz }}", {"$mark": 1, "two-parts": 1, "one": 1}).message
+    assert message == "`zz` is undefined. There is: one"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from noetl.engine.size import Blob
-from noetl.ports import Collected, Unavailable
+from noetl.ports import Collected, Damaged
 from noetl.storage.errors import DiskFull, NoAccess
 from noetl.storage.results import FileResults
 from noetl.storage.results.collecting import DAMAGED_KEPT_S
@@ -94,14 +94,16 @@ async def test_a_large_stream_is_never_whole_in_memory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [JSON, b"plain"])
 @pytest.mark.parametrize("cut", [0, 40])
-async def test_a_damaged_object_is_not_there_and_is_kept_aside_until_it_is_put_again(
+async def test_a_damaged_object_is_told_and_is_kept_aside_until_it_is_put_again(
     tmp_path: Path, data: bytes, cut: int
 ) -> None:
     async with opened(tmp_path) as results:
         await results.put([blob(data)])
         (path,) = objects(tmp_path).values()
         path.write_bytes(path.read_bytes()[:-cut] if cut else b"?" + path.read_bytes()[1:])
-        assert await results.get(blob(data).sha256) is None
+        for _ in range(2):
+            with pytest.raises(Damaged, match="is damaged, and was put aside for you to look at"):
+                await results.get(blob(data).sha256)
         assert objects(tmp_path) == {}
         assert [each.name for each in (tmp_path / "damaged").iterdir()] == [path.name]
         await results.put([blob(data)])
@@ -116,9 +118,10 @@ async def test_a_damaged_object_is_told_at_the_end_of_its_stream(tmp_path: Path)
         found = await results.open(blob(b"plain").sha256)
         assert found is not None
         assert await anext(found) == b"other"
-        with pytest.raises(Unavailable, match="is damaged, and was put aside"):
+        with pytest.raises(Damaged, match="is damaged, and was put aside"):
             await anext(found)
-        assert await results.open(blob(b"plain").sha256) is None
+        with pytest.raises(Damaged):
+            await results.open(blob(b"plain").sha256)
 
 
 # ------------------------------------------------------------------------------ what may go

@@ -13,7 +13,7 @@ from noetl.engine.envelope import Event, stamp
 from noetl.engine.events import Kept
 from noetl.engine.gathering import Gathered, Intervals
 from noetl.engine.output import Loop, Output, failed
-from noetl.engine.reference import External, Gone, Reference, encode_value
+from noetl.engine.reference import External, Gone, Loss, Reference, encode_value
 from noetl.engine.size import Blob
 from noetl.playbook.model import LoopMode
 from noetl.ports import Append, Console, ToolCall, Unavailable
@@ -198,12 +198,14 @@ def test_only_who_needs_an_output_that_is_too_large_hears_of_it() -> None:
     assert isinstance(data, External)
 
     async def refuse(shelf: Shelf, reference: Reference) -> bytes:  # noqa: ARG001
-        raise Withheld(reference, "is too large")
+        raise Withheld(reference, Loss("is too large"))
 
     shelf = Shelf(ended.results, 2**24, refuse)
-    found = asyncio.run(shelf.left_of({"all": data, "n": 1}))
-    assert isinstance(found, dict)
-    assert isinstance(found["all"], Gone)
+    left = asyncio.run(shelf.left_of({"all": data, "n": 1}, lambda _reference, loss: loss.error("it")))
+    assert not left.is_whole
+    assert isinstance(left.value, dict)
+    assert isinstance(left.value["all"], Gone)
+    assert left.value["n"] == 1
     with pytest.raises(Withheld, match="is too large"):
         asyncio.run(shelf.hydrated(data))
 

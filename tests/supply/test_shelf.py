@@ -7,21 +7,24 @@ from typing import Any
 
 import pytest
 
-from noetl.engine.reference import External, Gone, Reference, ReferenceMeta, encode_value
+from noetl.engine.reference import External, Gone, Loss, Lost, Reference, ReferenceMeta, encode_value
 from noetl.engine.size import Blob
 from noetl.errors import TemplateError
-from noetl.ports import Unavailable
+from noetl.ports import Damaged, Unavailable
 from noetl.storage.memory import MemoryResults
-from noetl.supply.shelf import FETCHES_MAX, Ended, Left, Missing, NotAtHand, Shelf
+from noetl.supply.shelf import FETCHES_MAX, Ended, Left, LeftOver, Missing, MissingData, NotAtHand, Shelf
 
 
 class CountingResults(MemoryResults):
     def __init__(self) -> None:
         super().__init__()
         self.gets = 0
+        self.damaged: set[object] = set()
 
     async def get(self, sha256: str) -> bytes | None:
         self.gets += 1
+        if sha256 in self.damaged:
+            raise Damaged(sha256)
         return await super().get(sha256)
 
 
@@ -79,7 +82,7 @@ def test_a_value_that_was_written_into_is_read_with_its_patch() -> None:
 
 def test_data_that_is_gone_is_missing_and_not_only_unavailable() -> None:
     async def test() -> None:
-        with pytest.raises(Missing, match="is not in the result store, or is damaged"):
+        with pytest.raises(Missing, match="is not in the result store"):
             await Given().shelf.bring(Reference("object", {"sha256": "abc"}))
 
     run(test())
@@ -160,8 +163,10 @@ def ended(name: str) -> External:
 
 def test_of_data_that_was_kept_for_a_time_it_is_told_that_the_time_is_over() -> None:
     async def test() -> None:
-        with pytest.raises(Ended, match=r"was kept for 24h, as `spec\.result\.ttl` says, and is gone; run again what"):
+        with pytest.raises(Ended, match=r"was kept for 24h, as `spec\.result\.ttl` says, and is gone") as caught:
             await Given().shelf.hydrated([ended("a")])
+        assert caught.value.error.message.endswith("and is gone; run again what made it")
+        assert not caught.value.error.retryable
 
     run(test())
 
@@ -171,20 +176,74 @@ def test_what_is_left_is_given_and_in_the_place_of_the_rest_stands_that_it_is_go
         given = Given()
         kept = External(await given.stored(["here"]))
         nested = External(await given.stored({"inside": [ended("b"), ended("c")]}))
-        found = await given.shelf.left_of({"a": ended("a"), "kept": kept, "nested": nested})
+        left = await given.shelf.left_of({"a": ended("a"), "kept": kept, "nested": nested}, in_words)
+        found = left.value
         assert isinstance(found, dict)
-        assert found["kept"] == ["here"]
-        assert [type(each) for each in (found["a"], *found["nested"]["inside"])] == [Gone] * 3
+        assert (found["kept"], left.is_whole) == (["here"], False)
+        assert [each.error.message for each in (found["a"], *found["nested"]["inside"])] == [
+            f"the data of {name} was kept for 24h, as `spec.result.ttl` says, and is gone; run again what made it"
+            for name in "abc"
+        ]
         assert given.shelf._users == {}
-        assert await given.shelf.left_of([1]) == [1]
+        assert await given.shelf.left_of([1], in_words) == LeftOver([1])
+        assert await given.shelf.left_of([kept], in_words) == LeftOver([["here"]])
 
     run(test())
 
 
-def test_what_was_to_be_kept_for_good_is_missed_by_everyone() -> None:
+def test_what_was_to_be_kept_for_good_is_told_to_who_needs_it_and_may_be_put_back() -> None:
     async def test() -> None:
-        with pytest.raises(Missing, match="is not in the result store, or is damaged"):
-            await Given().shelf.left_of([External(Reference("blob", {"sha256": "x"}))])
+        (gone,) = await left_of(Given(), External(Reference("blob", {"sha256": "x"})))
+        assert (gone.error.kind, gone.error.retryable) == ("reference_not_available", True)
+        restore = "restore it from a backup, or run again what made it"
+        assert gone.error.message == f"the data of x is not in the result store; {restore}"
+
+    run(test())
+
+
+def test_what_is_damaged_is_told_to_who_needs_it() -> None:
+    async def test() -> None:
+        given = Given()
+        external = External(await given.stored("x" * 100))
+        given.results.damaged.add(external.reference.locator["sha256"])
+        (gone,) = await left_of(given, external)
+        assert (gone.error.kind, gone.error.retryable) == ("checksum_mismatch", False)
+        assert "is damaged in the result store; restore it from a backup, or " in gone.error.message
+
+    run(test())
+
+
+def test_data_that_refers_to_what_is_gone_where_nobody_else_can_say_so_is_gone_itself() -> None:
+    """As the output of a large loop, which is read from the log with all that its iterations stored."""
+
+    async def test() -> None:
+        async def read(shelf: Shelf, reference: Reference) -> bytes:  # noqa: ARG001
+            return encode_value(await shelf.hydrated([ended("a")]))
+
+        shelf = Shelf(CountingResults(), 1_000, read)
+        left = await shelf.left_of([External(Reference("relational", {"sha256": "loop"}))], in_words)
+        assert isinstance(left.value, list)
+        assert left.value[0].error.message.startswith("the data of loop was kept for 24h")
+
+    run(test())
+
+
+def in_words(reference: Reference, loss: Loss) -> TemplateError:
+    return loss.error(str(reference.locator["sha256"]))
+
+
+async def left_of(given: Given, *values: External) -> list[Gone]:
+    left = await given.shelf.left_of(list(values), in_words)
+    assert not left.is_whole
+    assert isinstance(left.value, list)
+    return left.value
+
+
+def test_what_a_decision_needs_is_missed_by_it() -> None:
+    async def test() -> None:
+        given = Given()
+        with given.shelf.working() as work, pytest.raises(MissingData):
+            await Left(given.shelf).bring(work, Reference("blob", {"sha256": "x"}))
 
     run(test())
 
@@ -197,9 +256,8 @@ def test_a_decision_hears_of_an_end_where_it_asks_for_a_length_and_is_broken_off
             await left.bring(work, lost.reference)
             await left.bring(work, kept.reference)
             assert (left.length(kept), left.length(kept.reference), left.element(kept, 1)) == (2, 2, 2)
-            with pytest.raises(TemplateError, match="was kept for 24h") as caught:
+            with pytest.raises(Lost, match="was kept for 24h"):
                 left.length(lost)
-            assert caught.value.kind == "reference_not_available"
             with pytest.raises(NotAtHand):
                 left.fetch(lost.reference)
             with pytest.raises(Ended):

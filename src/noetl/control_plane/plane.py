@@ -45,6 +45,7 @@ from noetl.ports import (
 )
 from noetl.supply.lasting import lasting
 from noetl.supply.programs import Programs, Ready
+from noetl.supply.shelf import MissingData
 
 ROWS_MAX = 20
 """Rows of work that one poll may be granted leases on."""
@@ -140,7 +141,12 @@ class Plane:
         asked = await self._reruns.request(origin.execution_id, cut, program, other)
         if isinstance(asked, Rejection):
             return asked
-        given = await self._executions.shelf.hydrated(asked.workload)
+        try:
+            given = await self._executions.shelf.hydrated(asked.workload)
+        except MissingData as lost:
+            return Rejection(
+                "unexpected", f"the workload of {origin.execution_id} cannot be read: {lost.error.message}"
+            )
         assert isinstance(given, dict)
         workload = merge(given, overlay)
         missing = await self._absent(asked.digest, workload)

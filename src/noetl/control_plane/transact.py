@@ -147,6 +147,9 @@ class Executions:
             for look in looks:
                 look.resolve(None)
             return draft_refusals(letters, summary)
+        if summary is None and all(letter.done is None for letter in letters):  # no message waits: who asks is told
+            _refuse([*letters, *looks], Rejection("unexpected", f"nothing was begun: {incident.message}"))
+            return None
         cancels = [letter for letter in letters if isinstance(letter.command, CancelExecution)]
         if not cancels or summary is None:
             await self._park(box, [*letters, *looks], incident)
@@ -325,11 +328,15 @@ class Executions:
         except Unavailable as trouble:
             self._again(box, letters, trouble)
             return
-        for letter in letters:
-            if isinstance(letter, Letter):
-                letter.resolve(parked(incident))
-            else:
-                letter.fail(Unavailable(parked(incident).message))
+        _refuse(letters, parked(incident))
+
+
+def _refuse(letters: Sequence[Letter | Look], refusal: Rejection) -> None:
+    for letter in letters:
+        if isinstance(letter, Letter):
+            letter.resolve(refusal)
+        else:
+            letter.fail(Unavailable(refusal.message))
 
 
 class _Prepared(NamedTuple):

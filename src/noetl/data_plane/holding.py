@@ -8,6 +8,7 @@ from noetl.engine import events as e
 from noetl.engine.commands import Report, Reported
 from noetl.engine.cursor import Cursor, iteration_scope
 from noetl.engine.program import Program
+from noetl.engine.size import as_stored
 from noetl.engine.workerside import Given
 from noetl.ports import Claim, Granted
 
@@ -37,12 +38,18 @@ class LeaseOver(Exception):
 
 
 class Holding:
-    """`claim` has all its data in hand. `deadline` is when the worker stops by itself, by its own clock."""
+    """`claim` has its data in hand, all of it where it `is_whole`.
 
-    def __init__(self, claim: Claim, program: Program, items: Sequence[object], deadline: float) -> None:
+    `deadline` is when the worker stops by itself, by its own clock.
+    """
+
+    def __init__(
+        self, claim: Claim, program: Program, items: Sequence[object], deadline: float, *, is_whole: bool = True
+    ) -> None:
         self.claim = claim
         self.program = program
         self.deadline = deadline
+        self.is_whole = is_whole
         self.slots = claim.granted.lease.slots
         self.next = claim.granted.lease.next
         self.stop = claim.granted.lease.stop
@@ -106,6 +113,7 @@ class Holding:
             claim.input,
             scratch,
             claim.outputs,
+            self.is_whole,
         )
 
     def leave(self, index: int, *, is_parked: bool) -> None:
@@ -117,14 +125,17 @@ class Holding:
     # ------------------------------------------------------------------------------ facts
 
     def tell(self, index: int, *facts: Reported) -> None:
-        """Notes facts in the order in which they happened; they are reported in that order."""
+        """Notes facts in the order in which they happened; they are reported in that order.
+
+        What is gone is reported as what was stored: others may find it again.
+        """
         pipe = self.pipes[index]
         if not self._is_step_told:
             self._is_step_told = True
             self.pending.append((index, e.StepStarted(self.step_run_id, self.granted.lease.worker)))
             pipe.untold += 1
         for fact in facts:
-            self.pending.append((index, fact))
+            self.pending.append((index, fact if self.is_whole else as_stored(fact)))
             pipe.untold += 1
             if isinstance(fact, e.TaskDone):
                 pipe.undone += 1

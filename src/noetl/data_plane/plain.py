@@ -15,12 +15,15 @@ def plain(output: Output) -> Output:
     """The output as JSON gives it back, so that what is in hand is what is recorded."""
     try:
         data, blocks = _plain(output.data), _plain(output.blocks)
+        error = output.error
+        if error is not None and error.details is not None:
+            error = msgspec.structs.replace(error, details=_plain(error.details))
     except (_TooDeep, RecursionError):
         return failed("response", f"the tool answered with data that is {TOO_DEEP}")
-    except (TypeError, ValueError) as error:
-        return failed("input", f"the tool answered with something that is not JSON: {error}")
+    except (TypeError, ValueError) as found:
+        return failed("input", f"the tool answered with something that is not JSON: {found}")
     assert isinstance(blocks, dict)
-    return msgspec.structs.replace(output, data=data, blocks=blocks)
+    return msgspec.structs.replace(output, data=data, blocks=blocks, error=error)
 
 
 def _plain(value: object) -> object:

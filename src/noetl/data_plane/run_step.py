@@ -31,6 +31,7 @@ from noetl.engine.pipeline import (
     wait,
 )
 from noetl.engine.program import ReadyPipeline
+from noetl.engine.reference import encode_value
 from noetl.engine.secrets import masked, texts_of
 from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store, ttl_of
 from noetl.engine.workerside import pipeline_of
@@ -107,6 +108,7 @@ class Runner:
     async def _attempted(self, holding: Holding, index: int, work: Run) -> bool:
         ran = await self._ran(holding, work)
         if isinstance(ran.output, e.TaskWaiting):
+            encode_value(ran.output)
             return self._park(holding, index, ran.output)
         await self._settle(holding, index, work, ran, ran.output)
         return False
@@ -188,6 +190,7 @@ class Runner:
         done = masked(settled, ran.secrets)
         assert isinstance(done, e.TaskDone)
         told = recorded(done, stored)
+        encode_value(told)  # what cannot be recorded is met here, as a crash of this run, and by no server
         _move(holding, pipe, done)
         holding.tell(index, told)
         self._wake()

@@ -4,23 +4,25 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 
 import msgspec
 
 from noetl.data_plane.equipment import Equipment
 from noetl.data_plane.holding import Holding, LeaseOver
 from noetl.data_plane.limits import Limits
+from noetl.data_plane.losses import told
 from noetl.data_plane.pace import Pace
 from noetl.data_plane.report import Reporter
 from noetl.data_plane.run_step import Runner
 from noetl.data_plane.trace import trace_of
-from noetl.engine.reference import External, Reference
+from noetl.engine.reference import External, Gone, Reference
 from noetl.ports import Ask, Claim, Clock, ControlPlane, Granted, Unavailable
 from noetl.supply.lasting import lasting
 from noetl.supply.manifest import iterations_of
 from noetl.supply.outcome import outcome
 from noetl.supply.programs import Programs
-from noetl.supply.shelf import Missing, Shelf
+from noetl.supply.shelf import LeftOver, Missing, MissingData, Shelf, Tell
 from noetl.supply.waiting import wait_for
 
 log = logging.getLogger(__name__)
@@ -183,24 +185,31 @@ class Worker:
         program = await self._programs.get(claim.digest)
         if program is None:
             raise Missing(f"the playbook with digest {claim.digest} is not in the catalog")
-        items = await self._items(claim)
+        tell = partial(told, claim)
+        items = await self._items(claim, tell)
         loop = msgspec.structs.replace(claim.loop, items=()) if claim.loop is not None else None
-        filled = await self._shelf.left_of(msgspec.structs.replace(claim, loop=loop))
-        assert isinstance(filled, Claim)
-        return Holding(filled, program, items, granted_at + self._limits.lease_s - self._limits.margin_s)
+        filled = await self._shelf.left_of(msgspec.structs.replace(claim, loop=loop), tell)
+        assert isinstance(filled.value, Claim)
+        assert isinstance(items.value, list)
+        deadline = granted_at + self._limits.lease_s - self._limits.margin_s
+        return Holding(filled.value, program, items.value, deadline, is_whole=items.is_whole and filled.is_whole)
 
-    async def _items(self, claim: Claim) -> Sequence[object]:
+    async def _items(self, claim: Claim, tell: Tell) -> LeftOver:
+        """The elements of a loop. Where they cannot be had, whichever iteration needs its own hears so."""
         loop = claim.loop
         if loop is None:
-            return ()
-        if isinstance(loop.items, External | Reference):
-            stored = loop.items
+            return LeftOver([])
+        stored = loop.items
+        if not isinstance(stored, External | Reference):
+            return await self._shelf.left_of(list(stored), tell)
+        try:
             whole = await self._shelf.tried(lambda: self._shelf.value(stored))
-            assert isinstance(whole, list)
-            return whole[loop.first : loop.stop]
-        found = await self._shelf.hydrated(list(loop.items))
-        assert isinstance(found, list)
-        return found
+        except MissingData as lost:
+            external = stored if isinstance(stored, External) else External(stored)
+            gone = Gone(external, tell(external.reference, lost.loss))
+            return LeftOver([gone] * (loop.stop - loop.first), is_whole=False)
+        assert isinstance(whole, list)
+        return LeftOver(whole[loop.first : loop.stop])
 
     # ------------------------------------------------------------------------------ running
 

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import NoReturn
 
 from noetl.engine.output import Error
-from noetl.engine.reference import Gone
+from noetl.engine.reference import GONE, check_whole
 from noetl.errors import TemplateError
+from noetl.expressions.runtime import SCALARS
 from noetl.expressions.template import is_template, parse
 from noetl.playbook.diagnostics import Span
 from noetl.playbook.model import Guard
@@ -38,10 +39,12 @@ class Places:
 
     def fail(self, error: TemplateError, text: str, path: str) -> NoReturn:
         message = f"{error.message}, in `{shown(text)}`"
-        failure = self.refusal(error.kind, message, path, expression=text)
+        failure = self.refusal(error.kind, message, path, expression=text, retryable=error.retryable)
         raise BindingFailed(failure) from error
 
-    def refusal(self, kind: str, message: str, path: str, *, expression: str | None = None) -> Error:
+    def refusal(
+        self, kind: str, message: str, path: str, *, expression: str | None = None, retryable: bool = False
+    ) -> Error:
         """An error that says where in the file the playbook asks for what cannot be."""
         span = self.find(path)
         place = f"{self.file}:{span.line}:{span.column}" if span is not None else path
@@ -52,7 +55,7 @@ class Places:
             "line": span.line if span is not None else None,
             "column": span.column if span is not None else None,
         }
-        return Error(kind, f"{place}: {message}", details=details)
+        return Error(kind, f"{place}: {message}", retryable, details)
 
     def find(self, path: str) -> Span | None:
         """The place of a path, or of the nearest thing around it."""
@@ -102,8 +105,8 @@ def _template(text: str, path: str, places: Places) -> Evaluate:
     def evaluate(scope: Scope) -> object:
         try:
             found = template.evaluate(scope)
-            if isinstance(found, Gone):
-                raise found.error
+            if type(found) not in SCALARS and GONE in scope:
+                check_whole(found)
         except TemplateError as error:
             places.fail(error, text, path)
         return found

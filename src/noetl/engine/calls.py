@@ -7,8 +7,10 @@ from noetl.engine.cursor import Frame, Turn, WorkerFact, next_turn, scratch_of
 from noetl.engine.events import BlockLoop, Call, IterationDone, IterationFailed, IterationStarted, TaskDone, Values
 from noetl.engine.output import Error, Loop, Output, Status
 from noetl.engine.program import Program, ReadyBlock, ReadyLevel, ReadyTask
+from noetl.engine.reference import GONE, check_whole
 from noetl.engine.settling import settled
 from noetl.engine.workerside import Standing, block_loop_scope
+from noetl.errors import TemplateError
 
 CALLS_DEPTH_MAX = 32
 """The deepest chain of calls."""
@@ -51,7 +53,19 @@ def _call(standing: Standing, task: ReadyTask, scope: Scope, block: ReadyBlock) 
         return Call(block.block.name, own)
     loop = _loop(standing, block, 0, own, None)
     parent = scope.get("iter")
+    if GONE in scope:
+        _check_whole(standing, task, parent)
     return Call(block.block.name, own, loop, parent if isinstance(parent, dict) else None)
+
+
+def _check_whole(standing: Standing, task: ReadyTask, parent: object) -> None:
+    """A looped block has the iteration around it recorded with its call."""
+    try:
+        check_whole(parent)
+    except TemplateError as gone:
+        message = f"{gone.message}, in `iter` as the block sees it"
+        places = standing.program.places
+        raise BindingFailed(places.refusal(gone.kind, message, f"{task.path}/task", retryable=gone.retryable)) from gone
 
 
 def turn_facts(standing: Standing, turn: Turn) -> tuple[WorkerFact, ...]:

@@ -27,10 +27,10 @@ from noetl.engine.events import (
 from noetl.engine.output import NOTHING, Loop, Output, Status, failed
 from noetl.engine.program import Program, ReadyLevel
 from noetl.engine.reducing import can_start, needs, own_copy, reduce_onto
-from noetl.engine.reference import LOOP_REFERENCE, External, Reference, ReferenceMeta, type_name
+from noetl.engine.reference import LOOP_REFERENCE, External, Loss, Lost, Reference, ReferenceMeta, type_name
 from noetl.engine.scopes import patched
 from noetl.engine.serverside import looping
-from noetl.engine.size import hydrate
+from noetl.engine.size import hydrate, owner_of
 from noetl.engine.view import GatheredView, LoopView, RunView, StateView, Stored
 from noetl.errors import TemplateError
 from noetl.playbook.model import LoopMode, Reducer
@@ -151,16 +151,26 @@ def _start_loop(
     collection = list(collection) if isinstance(collection, tuple) else collection
     try:
         count = _count(collection, stored)
-    except TemplateError as gone:
-        return [_refused(program, run, level, gone.kind, gone.message)]
+    except Lost as lost:
+        error = _error_of(lost.loss, state, collection)
+        return [_refused(program, run, level, error.kind, error.message, retryable=error.retryable)]
     if count is None:
         message = f"`loop.in` of step `{run.step}` must give a list, and gave {type_name(collection)}"
         return [_refused(program, run, level, "loop_collection", message)]
     return [LoopStarted(run.id, path, count, collection, level.loop.mode, in_flight)]
 
 
-def _refused(program: Program, run: RunView, level: ReadyLevel, kind: str, message: str) -> StepFailed:
-    error = program.places.refusal(kind, message, f"{level.path}/in")
+def _error_of(loss: Loss, state: StateView, collection: object) -> TemplateError:
+    reference = collection.reference if isinstance(collection, External) else collection
+    assert isinstance(reference, Reference)
+    step = owner_of(reference, state.outputs)
+    return loss.error_of_step(step) if step is not None else loss.error(str(dict(reference.locator)))
+
+
+def _refused(
+    program: Program, run: RunView, level: ReadyLevel, kind: str, message: str, *, retryable: bool = False
+) -> StepFailed:
+    error = program.places.refusal(kind, message, f"{level.path}/in", retryable=retryable)
     return failed_step(run, Output(status=Status.ERROR, error=error))
 
 

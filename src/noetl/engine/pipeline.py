@@ -16,8 +16,10 @@ from noetl.engine.names import child_execution_id
 from noetl.engine.output import NOTHING, Output, Status, failed
 from noetl.engine.policy import match
 from noetl.engine.program import Program, ReadyPipeline, ReadyTask
+from noetl.engine.reference import GONE, check_whole
 from noetl.engine.settling import refused, settled, told_to_fail, unrun, with_error
 from noetl.engine.workerside import Given, Standing, pipeline_of, seen, task_scope, with_input, with_patch
+from noetl.errors import TemplateError
 from noetl.playbook.model import Directive
 
 GIVEN_STEP_INPUT = frozenset({"python", "script"})
@@ -120,7 +122,20 @@ def bind(program: Program, work: Run) -> Bound | Output:
         return Output(status=Status.ERROR, error=program.places.refusal("input", message, f"{task.path}/auth"))
     received = inner["input"] if task.task.kind in GIVEN_STEP_INPUT else own
     assert isinstance(received, dict)
+    if GONE in scope and (gone := _gone_in(received)) is not None:
+        message = f"{gone.message}, in the `input` of the step"
+        error = program.places.refusal(gone.kind, message, f"{task.path}/input", retryable=gone.retryable)
+        return Output(status=Status.ERROR, error=error)
     return Bound(fields, received, auth, own)
+
+
+def _gone_in(received: Values) -> TemplateError | None:
+    """Why a tool cannot get what it receives without a template of its own."""
+    try:
+        check_whole(received)
+    except TemplateError as error:
+        return error
+    return None
 
 
 def call_child(program: Program, execution_id: str, work: Run, bound: Bound) -> TaskWaiting | Output:

@@ -94,11 +94,40 @@ def key_of(reference: Reference) -> str:
     return str(sha256) if sha256 is not None else _encoder.encode(reference.locator).decode()
 
 
-class Gone(Readable):
-    """Stands in the place of data that cannot be had, such as what was kept for a time. Whoever needs it hears so."""
+class Loss(msgspec.Struct, frozen=True):
+    """Why stored data cannot be had. `why` goes on after `the data of …`; `instead` helps as well as making it anew."""
 
-    def __init__(self, message: str) -> None:
-        self.message = message
+    why: str
+    instead: str = ""
+    kind: str = "reference_not_available"
+    retryable: bool = False
+    can_be_made: bool = True
+
+    def error(self, whose: str, again: str = "run again what made it") -> TemplateError:
+        remedy = f"; {self.instead}{again}" if self.can_be_made else ""
+        return TemplateError(f"the data of {whose} {self.why}{remedy}", kind=self.kind, retryable=self.retryable)
+
+    def error_of_step(self, step: str) -> TemplateError:
+        return self.error(f"step `{step}`", f"run that step again: `noetl rerun … --from {step}`")
+
+
+class Lost(Exception):
+    """A decision asks about data that cannot be had."""
+
+    def __init__(self, loss: Loss) -> None:
+        super().__init__(loss.why)
+        self.loss = loss
+
+
+class Gone(Readable):
+    """Stands in the place of data that cannot be had, such as what was kept for a time. Whoever needs it hears so.
+
+    `stored` is what stands there for those who do not.
+    """
+
+    def __init__(self, stored: External, error: TemplateError) -> None:
+        self.stored = stored
+        self.error = error
 
     def read(self, name: str) -> object:  # noqa: ARG002
         raise self.error
@@ -106,9 +135,18 @@ class Gone(Readable):
     def text(self) -> str:
         raise self.error
 
-    @property
-    def error(self) -> TemplateError:
-        return TemplateError(self.message, kind="reference_not_available")
+
+GONE = "$gone"
+"""A name in scopes in which something is gone. No template can write it."""
+
+
+def check_whole(value: object) -> None:
+    """Raises the error of what is gone inside a value. It looks at all of it."""
+    if isinstance(value, Gone):
+        raise value.error
+    if isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            check_whole(item)
 
 
 def type_name(value: object) -> str:

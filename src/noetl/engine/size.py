@@ -6,6 +6,7 @@ stored first. Where data is used, `hydrate` puts it back.
 
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
+from typing import TypeVar
 
 import msgspec
 
@@ -28,6 +29,7 @@ from noetl.engine.reference import (
     key_of,
 )
 from noetl.engine.scopes import patched
+from noetl.errors import TemplateError
 
 PAYLOAD_BYTES_MAX = 64 * 1024
 PAYLOAD_BYTES_MIN = 4 * 1024
@@ -51,8 +53,9 @@ _TOGETHER = {(IterationDone, "reduced"), (Gathered, "reduced"), (Output, "select
 
 _TEXTS = {(Error, "message"), (ExecutionCancelled, "reason")}
 
-NOTHING_GONE: Mapping[str, Gone] = {}
+NOTHING_GONE: Mapping[str, TemplateError] = {}
 
+T = TypeVar("T")
 Change = Callable[[object], object]
 
 
@@ -184,20 +187,33 @@ def recorded(done: TaskDone, stored: Stored) -> TaskDone:
     return msgspec.structs.replace(done, output=msgspec.structs.replace(done.output, data=stored.data))
 
 
-def hydrate(value: object, fetch: Callable[[Reference], bytes], gone: Mapping[str, Gone] = NOTHING_GONE) -> object:
+def hydrate(
+    value: object, fetch: Callable[[Reference], bytes], gone: Mapping[str, TemplateError] = NOTHING_GONE
+) -> object:
     """A value, or a record such as a cursor, with all data put back. References that authors hold stay.
 
     In the place of objects that are `gone` stands what says so.
     """
     if isinstance(value, External):
-        lost = gone.get(key_of(value.reference))
-        if lost is not None:
-            return lost
+        error = gone.get(key_of(value.reference))
+        if error is not None:
+            return Gone(value, error)
         found = hydrate(decode_value(fetch(value.reference)), fetch, gone)
         return _patched(found, hydrate(value.patch, fetch, gone)) if value.patch else found
     if isinstance(value, Reference):
         return value
     return each_value(value, lambda item: hydrate(item, fetch, gone))
+
+
+def as_stored(value: T) -> T:
+    """A value or a record in which what is gone is a stored value again, as it was before it was hydrated."""
+    return value.stored if isinstance(value, Gone) else each_value(value, as_stored)  # type: ignore[return-value]
+
+
+def owner_of(reference: Reference, outputs: Mapping[str, object]) -> str | None:
+    """The step whose output is stored there."""
+    key = key_of(reference)
+    return next((name for name, output in outputs.items() if key in map(key_of, stored_in(output))), None)
 
 
 def _patched(value: object, patch: object) -> object:

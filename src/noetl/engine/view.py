@@ -142,7 +142,7 @@ class Stored(Protocol):
     """
 
     def length(self, stored: External | Reference) -> int | None:
-        """How many elements, or None where it is no list. `TemplateError` where it was kept for a time that is over."""
+        """How many elements, or None where it is no list. `Lost` where it was kept for a time that is over."""
 
     def element(self, stored: External | Reference, index: int) -> object: ...
 

@@ -10,12 +10,16 @@ from noetl.engine.events import Patch, Path, Values
 from noetl.engine.names import entity_id
 from noetl.engine.output import Output, view
 from noetl.engine.program import Program, ReadyPipeline, ReadyTask
+from noetl.engine.reference import GONE
 from noetl.engine.scopes import chained, iterators, patched
 from noetl.playbook.model import Dialect
 
 
 class Given(msgspec.Struct, frozen=True):
-    """What the claim brought: everything the pipeline may read besides what it makes itself."""
+    """What the claim brought: everything the pipeline may read besides what it makes itself.
+
+    It `is_whole` where nothing of it is gone.
+    """
 
     execution_id: str
     step: str
@@ -26,6 +30,7 @@ class Given(msgspec.Struct, frozen=True):
     input: Values = {}
     iter: Values | None = None
     outputs: Mapping[str, object] = {}
+    is_whole: bool = True
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -114,4 +119,6 @@ def _words(standing: Standing, own: Values) -> dict[str, object]:
     }
     if standing.program.playbook.dialect is Dialect.V10:
         words["args"] = own
+    if not given.is_whole:
+        words[GONE] = True
     return words

@@ -46,7 +46,7 @@ def _read_host(value: Readable, key: str) -> object:
     except KeyError:
         return MISSING
     except TemplateError as error:
-        raise Fault(error.message, error.kind) from None
+        raise Fault.of_host(error) from None
 
 
 def _read_facade(value: Facade, key: object) -> object:

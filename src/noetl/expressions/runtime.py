@@ -29,10 +29,16 @@ LISTS = (list, tuple)
 class Fault(Exception):
     """An operation that cannot be done. The caller knows the place and turns it into a TemplateError."""
 
-    def __init__(self, message: str, kind: str = "template") -> None:
+    def __init__(self, message: str, kind: str = "template", *, retryable: bool = False) -> None:
         super().__init__(message)
         self.message = message
         self.kind = kind
+        self.retryable = retryable
+
+    @classmethod
+    def of_host(cls, error: TemplateError) -> "Fault":
+        """What a value of the host says of itself."""
+        return cls(error.message, error.kind, retryable=error.retryable)
 
 
 class Missing(Fault):
@@ -61,11 +67,11 @@ class Spot(Struct, frozen=True, gc=False):
     def words(self) -> str:
         return self.text[self.start : self.end]
 
-    def error(self, message: str, kind: str = "template") -> TemplateError:
-        return TemplateError(message, start=self.start, end=self.end, kind=kind)
+    def error(self, message: str, kind: str = "template", *, retryable: bool = False) -> TemplateError:
+        return TemplateError(message, start=self.start, end=self.end, kind=kind, retryable=retryable)
 
     def fault(self, fault: Fault) -> TemplateError:
-        return self.error(f"{fault.message}, in `{shorten(self.words)}`", fault.kind)
+        return self.error(f"{fault.message}, in `{shorten(self.words)}`", fault.kind, retryable=fault.retryable)
 
 
 class Undefined(Struct, frozen=True, gc=False):
@@ -187,7 +193,7 @@ def host_text(value: Readable) -> str:
     try:
         return value.text()
     except TemplateError as error:
-        raise Fault(error.message, error.kind) from None
+        raise Fault.of_host(error) from None
 
 
 def digits(frame: Frame, value: int) -> str:
@@ -255,12 +261,17 @@ def deeper(depth: int) -> None:
 
 
 def measure(frame: Frame, value: object, depth: int = 0) -> None:
-    """Charges a new value by its full size. A list may hold one element many times over: it counts each time."""
+    """Charges a new value by its full size. A list may hold one element many times over: it counts each time.
+
+    It leaves the template as data, and the keys of data are text.
+    """
     kind = type(value)
     if kind is not list and isinstance(value, Mapping):
         deeper(depth)
         charge(frame, (len(value) >> 1) + 2)
-        for item in value.values():
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise Fault(f"a mapping that leaves a template has text as keys, found {word_for(key)}")
             if type(item) not in SCALARS:
                 measure(frame, item, depth + 1)
     elif isinstance(value, (list, tuple)):
@@ -275,11 +286,17 @@ def _explain(undefined: Undefined) -> str:
     """Names the first missing part, where it was looked for, and what there is instead."""
     part, target, container = undefined.spot.words, shorten(undefined.target), undefined.container
     if isinstance(container, Mapping):
-        missing = f"`{target}` has no key {part}" if target else f"`{part}` is undefined"
-        return f"{missing}{_known(part, container)}"
+        if not target:
+            return f"`{part}` is undefined{_known(part, _names(container))}"
+        return f"`{target}` has no key {part}{_known(part, container)}"
     if isinstance(container, (str, list, tuple)):
         return f"`{target}` is {word_for(container)} of length {len(container)} and has no {part}"
     return f"`{target}` is {word_for(container)} and has no {part}"
+
+
+def _names(scope: Mapping[object, object]) -> dict[object, object]:
+    """What a template can name: not every key that may stand in a scope is a name."""
+    return {key: None for key in scope if isinstance(key, str) and key.isidentifier()}
 
 
 def _known(part: str, container: Mapping[object, object]) -> str:

@@ -150,10 +150,17 @@ def _shape(text: str, tags: list[tuple[str, int, int]]) -> tuple[bool, bool]:
     return is_guard, is_guard and not before and not after.strip("\r\n")
 
 
+def _is_read(node: Expression) -> bool:
+    """Whether the value is there already, and is only read."""
+    while isinstance(node, (Attribute, Item)):
+        node = node.target
+    return isinstance(node, (Path, Const))
+
+
 def _checked(text: str, node: Expression) -> Code:
     """Code for a value that leaves the template. One built here is measured: it may hold the same data many times."""
     code = Compiler(text, is_guard=False).value(node)
-    if isinstance(node, (Path, Attribute, Item, Const)):
+    if _is_read(node):
         return code
     spot = Spot(text, node.start, node.end)
 

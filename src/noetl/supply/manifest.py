@@ -7,7 +7,7 @@ import msgspec
 from noetl.engine import events as e
 from noetl.engine.codec import StoredEvent, UnknownEvent, decode, unseal
 from noetl.engine.output import Output
-from noetl.engine.reference import LOOP_REFERENCE, Reference, encode_value
+from noetl.engine.reference import LOOP_REFERENCE, Loss, Reference, encode_value
 from noetl.ports import EventLog, Unavailable
 from noetl.supply.shelf import Iterations, Shelf, Withheld
 
@@ -59,7 +59,8 @@ def iterations_of(log: EventLog, bytes_max: int = READ_BYTES_MAX) -> Iterations:
         try:
             return encode_value(await Manifests(log, shelf, bytes_max).items(place_of(reference)))
         except ManifestTooLarge as error:
-            raise Withheld(reference, f"cannot be read whole: {error} and `kind: resolve`") from error
+            loss = Loss(f"cannot be read whole: {error} and `kind: resolve`", can_be_made=False)
+            raise Withheld(reference, loss) from error
 
     return read
 

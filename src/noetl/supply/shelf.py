@@ -9,14 +9,27 @@ from typing import TypeVar
 
 import msgspec
 
-from noetl.engine.reference import LOOP_REFERENCE, External, Gone, Reference, decode_value, key_of, may_refer
+from noetl.engine.reference import (
+    LOOP_REFERENCE,
+    External,
+    Loss,
+    Lost,
+    Reference,
+    decode_value,
+    key_of,
+    may_refer,
+)
 from noetl.engine.size import hydrate, stored_in
-from noetl.ports import ResultStore, Unavailable
+from noetl.errors import TemplateError
+from noetl.ports import Damaged, ResultStore, Unavailable
 
 T = TypeVar("T")
 
 FETCHES_MAX = 64
 """How deep stored data may refer to further stored data."""
+
+
+_RESTORE = "restore it from a backup, or "
 
 
 class NotAtHand(Exception):
@@ -31,27 +44,46 @@ class Missing(Unavailable):
     """What is asked for is gone or damaged; asking again does not help."""
 
 
-class Withheld(Missing):
-    """What is asked for cannot be had. Only who needs it is to hear so."""
+class MissingData(Missing):
+    """Stored data is not there any more, or damaged. People can put it back."""
 
-    def __init__(self, reference: Reference, why: str) -> None:
-        super().__init__(f"the data of {dict(reference.locator)} {why}")
-        self.key = key_of(reference)
+    def __init__(self, reference: Reference, loss: Loss) -> None:
+        super().__init__(f"the data of {dict(reference.locator)} {loss.why}")
+        self.loss = loss
+        self.error = loss.error(str(dict(reference.locator)))
+
+
+class Withheld(MissingData):
+    """It cannot be had, and is not expected to be. Only who needs it is to hear so."""
 
 
 class Ended(Withheld):
     """It was kept for a time, which is over."""
 
     def __init__(self, reference: Reference) -> None:
-        kept = f"was kept for {reference.meta.ttl}, as `spec.result.ttl` says, and is gone"
-        super().__init__(reference, f"{kept}; run again what made it")
+        super().__init__(reference, Loss(f"was kept for {reference.meta.ttl}, as `spec.result.ttl` says, and is gone"))
 
 
-def missing(reference: Reference) -> Missing:
+def missing(reference: Reference) -> MissingData:
     """Why there is no data behind a reference."""
     if reference.meta.ttl is not None:
         return Ended(reference)
-    return Missing(f"the data of {dict(reference.locator)} is not in the result store, or is damaged")
+    return MissingData(reference, Loss("is not in the result store", _RESTORE, retryable=True))
+
+
+def damaged(reference: Reference) -> MissingData:
+    return MissingData(reference, Loss("is damaged in the result store", _RESTORE, "checksum_mismatch"))
+
+
+Tell = Callable[[Reference, Loss], TemplateError]
+"""Says whose data cannot be had, and why."""
+
+
+class LeftOver(msgspec.Struct, frozen=True):
+    """A value with all data that could be put back. It `is_whole` where that was all."""
+
+    value: object
+    is_whole: bool = True
 
 
 class Shelf:
@@ -110,7 +142,10 @@ class Shelf:
     async def _read(self, reference: Reference) -> bytes:
         if reference.type == LOOP_REFERENCE and self._iterations is not None:
             return await self._iterations(self, reference)
-        data = await self._results.get(key_of(reference))
+        try:
+            data = await self._results.get(key_of(reference))
+        except Damaged:
+            raise damaged(reference) from None
         if data is None:
             raise missing(reference)
         return data
@@ -124,18 +159,23 @@ class Shelf:
                 await work.bring(reference)
             return await work.tried(lambda: hydrate(value, self.fetch))
 
-    async def left_of(self, value: object) -> object:
-        """As `hydrated`, but where something was kept for a time that is over, only whoever needs it hears so."""
+    async def left_of(self, value: object, tell: Tell) -> "LeftOver":
+        """As `hydrated`, but where something cannot be had, only whoever needs it hears so, in the words of `tell`."""
         if not may_refer(value):
-            return value
-        gone: dict[str, Gone] = {}
+            return LeftOver(value)
+        gone: dict[str, TemplateError] = {}
+
+        async def bring(reference: Reference) -> None:
+            try:
+                await work.bring(reference)
+            except MissingData as lost:
+                gone[key_of(reference)] = tell(reference, lost.loss)
+
         with self.working() as work:
             for reference in stored_in(value):
-                with _noting(gone):
-                    await work.bring(reference)
-            while True:
-                with _noting(gone):
-                    return await work.tried(lambda: hydrate(value, self.fetch, gone))
+                await bring(reference)
+            found = await work.tried(lambda: hydrate(value, self.fetch, gone), bring)
+        return LeftOver(found, is_whole=not gone)
 
     async def tried(self, does: Callable[[], T]) -> T:
         """Does what cannot wait, fetching what it asks for. What is done must leave no trace when it is broken off."""
@@ -191,31 +231,23 @@ class Left:
 
     def __init__(self, shelf: Shelf) -> None:
         self._shelf = shelf
-        self._gone: dict[str, Withheld] = {}
+        self._gone: dict[str, Loss] = {}
         self.element = shelf.element
         self.fetch = shelf.fetch
 
     def length(self, stored: External | Reference) -> int | None:
-        withheld = self._gone.get(key_of(stored.reference if isinstance(stored, External) else stored))
-        if withheld is not None:
-            raise Gone(str(withheld)).error
+        loss = self._gone.get(key_of(stored.reference if isinstance(stored, External) else stored))
+        if loss is not None:
+            raise Lost(loss)
         return self._shelf.length(stored)
 
     async def bring(self, work: "Work", reference: Reference) -> None:
         try:
             await work.bring(reference)
         except Withheld as withheld:
-            if withheld.key in self._gone:
+            if key_of(reference) in self._gone:
                 raise
-            self._gone[withheld.key] = withheld
-
-
-@contextmanager
-def _noting(gone: dict[str, Gone]) -> Iterator[None]:
-    try:
-        yield
-    except Withheld as withheld:
-        gone[withheld.key] = Gone(str(withheld))
+            self._gone[key_of(reference)] = withheld.loss
 
 
 class Work:
@@ -228,12 +260,12 @@ class Work:
     async def bring(self, reference: Reference) -> None:
         await self._shelf.hold(reference, self.held)
 
-    async def tried(self, does: Callable[[], T]) -> T:
+    async def tried(self, does: Callable[[], T], bring: Callable[[Reference], Awaitable[None]] | None = None) -> T:
         for _ in range(FETCHES_MAX):
             try:
                 return does()
             except NotAtHand as missing:
-                await self.bring(missing.reference)
+                await (bring or self.bring)(missing.reference)
         raise Unavailable(f"stored data refers to more stored data {FETCHES_MAX} times over")
 
 

@@ -8,9 +8,9 @@ import msgspec
 
 from noetl.engine.output import Output, failed
 from noetl.engine.reference import LOOP_REFERENCE, Reference
-from noetl.ports import Console, EventLog, ResultStore, ToolCall, Unavailable
+from noetl.ports import Console, Damaged, EventLog, ResultStore, ToolCall, Unavailable
 from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
-from noetl.supply.shelf import Ended, Shelf, decoded, missing
+from noetl.supply.shelf import MissingData, Shelf, decoded, missing
 from noetl.supply.texts import BadJson, json_of, part_of_text, text_of
 
 HELD_BYTES_MAX = 256 * 1024 * 1024
@@ -63,9 +63,10 @@ class Resolve:
             return failed("response", str(error))
         except (TooLarge, ManifestTooLarge) as error:
             return failed("budget_exceeded", str(error))
+        except MissingData as lost:
+            return failed(lost.error.kind, lost.error.message, retryable=lost.error.retryable)
         except Unavailable as error:
-            is_over = isinstance(error, Ended)
-            return failed("reference_not_available", str(error), retryable=not is_over)
+            return failed("reference_not_available", str(error), retryable=True)
 
     async def close(self) -> None:
         return
@@ -89,18 +90,18 @@ class Resolve:
     async def _bytes(self, reference: Reference, wanted: Range) -> bytes:
         """The range of the bytes; all of them are read, since only all of them can be checked."""
         name = str(reference.locator.get("sha256", ""))
-        pieces = await self._results.open(name)
-        if pieces is None:
-            raise missing(reference)
         kept, digest, at = bytearray(), sha256(), 0
         try:
+            pieces = await self._results.open(name)
+            if pieces is None:
+                raise missing(reference)
             async for piece in pieces:
                 digest.update(piece)
                 kept += piece[max(0, wanted.start - at) : _until(wanted.stop, at)]
                 at += len(piece)
                 _check_size(len(kept))
-        except Unavailable as trouble:
-            raise (Mismatch if at else Unavailable)(str(trouble)) from trouble
+        except Damaged as trouble:
+            raise Mismatch(str(trouble)) from trouble
         if digest.hexdigest() != (reference.meta.sha256 or name):
             raise Mismatch(f"the stored data is damaged: its sha256 is {digest.hexdigest()}, and should be {name}")
         return bytes(kept)

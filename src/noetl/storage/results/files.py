@@ -1,14 +1,14 @@
 """Results as files under their sha256: durable when answered, checked when read, streamed where they are large."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
 from noetl.engine.size import Blob
-from noetl.ports import Collected, Deposit, Unavailable
+from noetl.ports import Collected, Damaged, Deposit
 from noetl.storage.health import Health
 from noetl.storage.results.collecting import collect
 from noetl.storage.results.folder import Folder, sync, told_of
@@ -17,10 +17,6 @@ from noetl.storage.results.objects import Torn, Writing, read
 T = TypeVar("T")
 
 THREADS = 2
-
-
-class DamagedResult(Unavailable):
-    """Asked again, the answer is that there is none: it was put aside."""
 
 
 class FileResults:
@@ -50,7 +46,7 @@ class FileResults:
             return await self._do(lambda: _get(self._folder, sha256))
 
     async def open(self, sha256: str) -> AsyncIterator[bytes] | None:
-        place = await self._do(lambda: self._folder.find(sha256))
+        place = await self._do(lambda: _found(self._folder, sha256))
         return self._pieces(place) if place is not None else None
 
     async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
@@ -70,7 +66,7 @@ class FileResults:
                 yield chunk
         except Torn as torn:
             await self._do(lambda: self._folder.put_aside(place))
-            raise DamagedResult(f"the stored data {torn} is damaged, and was put aside for you to look at") from torn
+            raise _damaged(place.name) from torn
 
     async def _do(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._told, work)
@@ -109,18 +105,25 @@ def _finish(folder: Folder, writing: Writing) -> Deposit:
 
 
 def _get(folder: Folder, sha256: str) -> bytes | None:
-    place = folder.find(sha256)
+    place = _found(folder, sha256)
     if place is None:
         return None
     try:
-        return b"".join(_all(place))
-    except Torn:
-        folder.put_aside(place)
-        return None
-
-
-def _all(place: Path) -> Iterator[bytes]:
-    try:
-        yield from read(place)
+        return b"".join(read(place))
     except FileNotFoundError:
-        raise Torn(place.name) from None
+        return None
+    except Torn as torn:
+        folder.put_aside(place)
+        raise _damaged(place.name) from torn
+
+
+def _found(folder: Folder, sha256: str) -> Path | None:
+    """`Damaged` where it was found to be so earlier, and nobody has put it again."""
+    place = folder.find(sha256)
+    if place is None and folder.is_aside(sha256):
+        raise _damaged(sha256)
+    return place
+
+
+def _damaged(name: str) -> Damaged:
+    return Damaged(f"the stored data {name} is damaged, and was put aside for you to look at")

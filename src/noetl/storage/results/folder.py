@@ -53,6 +53,10 @@ class Folder:
         os.utime(place)
         return True
 
+    def is_aside(self, sha256: str) -> bool:
+        """Whether its bytes were found damaged."""
+        return any((self.root / DAMAGED / f"{sha256}{end}").exists() for end in (COMPRESSED, ""))
+
     def put_aside(self, place: Path) -> None:
         with suppress(FileNotFoundError):
             place.replace(self.root / DAMAGED / place.name)
