@@ -224,10 +224,11 @@ class WorkQueue(Protocol):
 
 
 class Expired(msgspec.Struct, frozen=True):
-    """A row whose leases ran out; `poison` are the indexes that came back too often."""
+    """A row whose leases ran out: those that are `over` now. `poison` are the indexes that came back too often."""
 
     execution_id: str
     row: Row
+    over: Sequence[Revoked] = ()
     poison: Sequence[int] = ()
 
 

@@ -104,11 +104,12 @@ async def test_progress_under_an_old_epoch_refuses_the_whole_append(home: Home) 
         await append(store, progress=[progress(new, begun=(0,), ended=(0,))])
 
 
-async def test_progress_is_fenced_once_its_time_is_over_by_the_clock_of_the_store(home: Home) -> None:
+async def test_progress_is_fenced_once_its_lease_was_ended(home: Home) -> None:
     async with home.store() as store:
         await append(store, task())
         granted = await claimed(store)
         home.clock.pass_s(10.0)
+        await store.expire(10)
         late = Append(E, 1, [b"x"], progress=[progress(granted, begun=(0,), ended=(0,))])
         assert list(await store.commit([late])) == [Fenced(frozenset({0}))]
 

@@ -270,8 +270,22 @@ async def test_a_heartbeat_tells_which_leases_are_over_and_renews_the_others(hom
         given, kept = await store.claim(ask(), 10)
         await store.release([given])
         assert await store.renew([given, kept], LEASE_S) == {given.lease.epoch}
-        home.clock.pass_s(10.0)
+        home.clock.pass_s(LEASE_S)
+        await store.expire(10)
         assert await store.renew([kept], LEASE_S) == {kept.lease.epoch}
+
+
+async def test_a_lease_whose_time_has_passed_is_its_holders_until_it_is_ended(home: Home) -> None:
+    async with home.store() as store:
+        await append(store, task("a#1"), task("b#1"))
+        late, slow = await store.claim(ask(), 10)
+        home.clock.pass_s(2 * LEASE_S)
+        assert await store.renew([late], LEASE_S) == frozenset()
+        await append(store, progress=[progress(slow, begun=(0,), ended=(0,))])
+        assert list(await store.expire(10)) == []
+        home.clock.pass_s(LEASE_S)
+        (expired,) = await store.expire(10)
+        assert list(expired.over) == [Revoked(late.lease.worker, late.lease.epoch)]
 
 
 async def test_what_is_given_back_goes_out_again_without_blame(home: Home) -> None:

@@ -1,6 +1,7 @@
 """What nobody tells a server: leases that ran out, work that kills its workers, executions that stand still."""
 
 import asyncio
+from collections.abc import Callable
 
 from noetl.control_plane.limits import Limits
 from noetl.data_plane.limits import Limits as WorkerLimits
@@ -9,6 +10,7 @@ from noetl.engine.incidents import Kind
 from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.output import Output
 from noetl.ports import Ask
+from tests.data_plane.lines import Gate
 from tests.runtime import Rig, answering, chain, head, played
 
 LOOP = f"""{head("loop")}
@@ -109,3 +111,48 @@ async def test_a_sweep_that_fails_is_made_again(rig: Rig) -> None:
     await asyncio.sleep(60.0)
     rig.store.is_down = False
     assert await rig.end(name, within_s=60.0) == "failed"
+
+
+async def runs_of_a_tool_while(rig: Rig, happen: Callable[[float], None]) -> int:
+    """How often a tool is run that works on while an hour passes at once, twice."""
+    plane, gate = rig.serve(), Gate()
+    rig.bench.does["a"] = gate
+    rig.work(plane)
+    name = await rig.begin(plane, chain("a"))
+    await asyncio.sleep(5.0)
+    for _ in range(2):
+        happen(3_600.0)
+        await asyncio.sleep(100.0)
+    gate.event.set()
+    assert await rig.end(name, within_s=10.0) == "completed"
+    return rig.bench.count("a")
+
+
+@played
+async def test_what_runs_while_the_clock_leaps_goes_on(rig: Rig) -> None:
+    assert await runs_of_a_tool_while(rig, rig.clock.jump) == 1
+
+
+@played
+async def test_what_runs_while_the_machine_sleeps_goes_on(rig: Rig) -> None:
+    assert await runs_of_a_tool_while(rig, rig.loop.skip) == 1
+
+
+@played
+async def test_a_lease_that_nobody_renews_after_a_leap_is_ended_all_the_same(rig: Rig) -> None:
+    plane = rig.serve()
+    name = await rig.begin(plane, chain("a"))
+    (claim,) = (await plane.poll(ASK, 0.0)).claims
+    rig.clock.jump(3_600.0)
+    rig.work(plane)
+    assert await rig.end(name, within_s=60.0) == "completed"
+    assert await plane.heartbeat([claim.granted], 5.0) == {claim.epoch}
+
+
+@played
+async def test_a_worker_that_polls_hears_at_once_that_its_lease_was_ended(rig: Rig) -> None:
+    plane = rig.serve()
+    await rig.begin(plane, chain("a"))
+    (claim,) = (await plane.poll(ASK, 0.0)).claims
+    poll = await plane.poll(Ask(ASK.worker, 0, ASK.lease_s), 60.0)
+    assert poll.revoked == {claim.epoch}

@@ -1,6 +1,7 @@
 """A worker claims, runs, reports, keeps its leases, and stops itself in time."""
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -8,10 +9,7 @@ from noetl.data_plane.limits import Limits
 from noetl.engine import events as e
 from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.output import Output
-from noetl.ports import (
-    Console,
-    ToolCall,
-)
+from noetl.ports import Console, Granted, ToolCall
 from tests.data_plane.lines import Gate, Line, loop_of
 from tests.runtime import Rig, chain, played
 
@@ -46,6 +44,34 @@ async def test_a_worker_that_is_cut_off_stops_before_another_can_have_its_work(r
     await rig.until(lambda: rig.bench.count("a") == 2, within_s=100.0)
     assert rig.bench.running_max == 1
     assert gate.stopped == 1
+    gate.event.set()
+    assert await rig.end(name) == "completed"
+
+
+class Slow(Line):
+    """A heartbeat takes its time."""
+
+    async def heartbeat(self, leases: Sequence[Granted], lease_s: float) -> frozenset[int]:
+        await asyncio.sleep(0.2)
+        return await super().heartbeat(leases, lease_s)
+
+
+@played
+async def test_a_worker_that_stood_still_asks_before_it_stops_what_runs(rig: Rig) -> None:
+    plane, gate = rig.serve(), Gate()
+    line = Slow(plane)
+    rig.bench.does["a"] = gate
+    rig.work(line)
+    name = await rig.begin(plane, chain("a"))
+    await rig.until(lambda: rig.bench.running == ["a"])
+    rig.loop.skip(3_600.0)
+    await asyncio.sleep(20.0)
+    assert gate.stopped == 0
+    line.is_cut = True
+    rig.loop.skip(3_600.0)
+    await asyncio.sleep(3.0)
+    assert gate.stopped == 1
+    line.is_cut = False
     gate.event.set()
     assert await rig.end(name) == "completed"
 

@@ -62,18 +62,18 @@ def test_a_lease_whose_last_index_has_ended_is_over_and_its_slots_are_free() -> 
 
 def test_only_the_holder_of_the_current_epoch_counts() -> None:
     work, _ = claimed(Work(1, slots=1), 1)
-    assert leases.is_current(work, 1, 59.9)
-    assert not leases.is_current(work, 1, 60.0)
-    assert not leases.is_current(work, 2, 0.0)
+    assert work.lease(1) is not None
+    assert work.lease(2) is None
     assert leases.end(work, 2, 0) is None
 
 
-def test_a_heartbeat_renews_a_lease_until_its_time_is_over() -> None:
+def test_a_heartbeat_renews_a_lease_until_somebody_ends_it() -> None:
     work, _ = claimed(Work(1, slots=1), 1)
-    renewed = leases.renew(work, 1, now=50.0, lease_s=60.0)
-    assert renewed is not None
-    assert leases.is_current(renewed, 1, 100.0)
-    assert leases.renew(work, 1, now=60.0, lease_s=60.0) is None
+    late = leases.renew(work, 1, now=100.0, lease_s=60.0)
+    assert late is not None
+    assert leases.expire(late, 159.0) == (late, ())
+    ended, _ = leases.expire(work, 60.0)
+    assert leases.renew(ended, 1, now=60.0, lease_s=60.0) is None
     assert leases.renew(work, 2, now=0.0, lease_s=60.0) is None
 
 
@@ -87,7 +87,7 @@ def test_what_an_expired_lease_had_not_ended_goes_out_again_before_anything_new(
     assert (work.returned, work.leases) == (((1, 4),), ())
     work, again = claimed(work, 2, slots=5)
     assert (again.next, again.stop, again.slots) == (1, 2, 1)
-    assert not leases.is_current(work, 1, 0.0)
+    assert work.lease(1) is None
 
 
 def test_what_came_back_without_blame_goes_out_by_ranges() -> None:

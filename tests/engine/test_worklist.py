@@ -54,7 +54,7 @@ ROW: Row = ("s#1", ())
 
 
 def leased(count: int = 5, slots: int = 2, indexes: int = 4) -> dict[Row, Work]:
-    """A loop of which epoch 1 holds the first indexes until 60."""
+    """A loop of which epoch 1 holds the first indexes."""
     found = leases.claim(
         leases.offered(count, slots), worker="w", epoch=1, now=0.0, lease_s=60.0, slots=slots, indexes_max=indexes
     )
@@ -64,32 +64,31 @@ def leased(count: int = 5, slots: int = 2, indexes: int = 4) -> dict[Row, Work]:
 
 def test_a_report_moves_its_lease_on() -> None:
     rows = leased()
-    assert advance(rows, Progress(ROW, 1, begun=(0, 1), ended=(0,)), now=1.0)
+    assert advance(rows, Progress(ROW, 1, begun=(0, 1), ended=(0,)))
     (lease,) = rows[ROW].leases
     assert (lease.running, lease.next) == (frozenset({1}), 2)
-    assert advance(rows, Progress(ROW, 1, begun=(1,), parked=(1,)), now=1.0)
+    assert advance(rows, Progress(ROW, 1, begun=(1,), parked=(1,)))
     assert rows[ROW].parked == {1}
 
 
 @pytest.mark.parametrize(
-    ("progress", "now"),
+    "progress",
     [
-        (Progress(ROW, 1, begun=(0,)), 60.0),
-        (Progress(ROW, 2, begun=(0,)), 1.0),
-        (Progress(("t#1", ()), 1, begun=(0,)), 1.0),
-        (Progress(ROW, 1, begun=(4,)), 1.0),
-        (Progress(ROW, 1, begun=(0, 1, 2)), 1.0),
-        (Progress(ROW, 1, begun=(0,), ended=(1,)), 1.0),
-        (Progress(ROW, 1, begun=(0,), ended=(0, 0)), 1.0),
-        (Progress(ROW, 1, begun=(0,), parked=(1,)), 1.0),
-        (Progress(ROW, 1, begun=(4,), ended=(4,), parked=(0,)), 1.0),
+        Progress(ROW, 2, begun=(0,)),
+        Progress(("t#1", ()), 1, begun=(0,)),
+        Progress(ROW, 1, begun=(4,)),
+        Progress(ROW, 1, begun=(0, 1, 2)),
+        Progress(ROW, 1, begun=(0,), ended=(1,)),
+        Progress(ROW, 1, begun=(0,), ended=(0, 0)),
+        Progress(ROW, 1, begun=(0,), parked=(1,)),
+        Progress(ROW, 1, begun=(4,), ended=(4,), parked=(0,)),
     ],
-    ids=["expired", "epoch", "row", "not its own", "too many", "not begun", "twice", "not begun, waits", "all wrong"],
+    ids=["epoch", "row", "not its own", "too many", "not begun", "twice", "not begun, waits", "all wrong"],
 )
-def test_what_is_said_without_a_right_to_it_changes_nothing(progress: Progress, now: float) -> None:
+def test_what_is_said_without_a_right_to_it_changes_nothing(progress: Progress) -> None:
     rows = leased()
     before = dict(rows)
-    assert not advance(rows, progress, now)
+    assert not advance(rows, progress)
     assert rows == before
 
 
@@ -145,7 +144,7 @@ def test_a_loop_that_stops_revokes_leases_under_which_nothing_has_begun() -> Non
     assert [lease.epoch for lease in carry_out(rows, StopWork("s#1", (), ()))] == [1]
     assert not leases.is_open(rows[ROW])
     rows = leased()
-    advance(rows, Progress(ROW, 1, begun=(0,)), now=1.0)
+    advance(rows, Progress(ROW, 1, begun=(0,)))
     assert carry_out(rows, StopWork("s#1", (), (0,))) == ()
     assert carry_out(rows, StopWork("gone", (), ())) == ()
 

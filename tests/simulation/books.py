@@ -95,7 +95,7 @@ class Books:
 
     def commit(self, append: Append, answer: Appended, rows: Rows, now: float) -> None:
         """An append that was made; `now` is the store's time."""
-        self.leases.commit(append, now)
+        self.leases.commit(append)
         self.leases.grant(answer.granted)
         if append.events:
             self._append(append, now)

@@ -43,10 +43,10 @@ class LeaseBook:
 
     # ------------------------------------------------------------------------------ what the store did
 
-    def commit(self, append: Append, now: float) -> None:
+    def commit(self, append: Append) -> None:
         self._unflushed.clear()
         for progress in append.progress:
-            self._report((append.execution_id, progress.row), progress, now)
+            self._report((append.execution_id, progress.row), progress)
         for effect in append.effects:
             self._carry_out(append.execution_id, effect)
 
@@ -69,7 +69,7 @@ class LeaseBook:
             held = self._held.get(epoch)
             if epoch in over:
                 continue
-            if held is None or held.expires_at <= now:
+            if held is None:
                 self._note(f"lease {epoch} on {each.row} was over and could be renewed")
                 continue
             self._unflushed.append((epoch, held.expires_at))
@@ -97,13 +97,11 @@ class LeaseBook:
 
     # ------------------------------------------------------------------------------ what it means
 
-    def _report(self, key: Key, progress: Progress, now: float) -> None:
+    def _report(self, key: Key, progress: Progress) -> None:
         held = self._held.get(progress.epoch)
         if held is None or held.key != key:
             self._note(f"a report under epoch {progress.epoch} was taken, which does not hold {key}")
             return
-        if held.expires_at <= now:
-            self._note(f"a report was taken {now - held.expires_at:g} s after the end of {held}")
         for index in dict.fromkeys((*progress.begun, *progress.ended, *progress.parked)):
             if index not in held.open:
                 self._note(f"a report of [{index}] was taken, which is not part of {held}")

@@ -39,6 +39,12 @@ class Limits(msgspec.Struct, frozen=True):
     sweep_s: float = 1.0
     """Between two looks at leases, timers and messages that nobody told us of."""
 
+    leap_s: float = 5.0
+    """A sweep that comes so much later than it should tells that the server stood still, or that its clock leapt."""
+
+    renew_s: float = 15.0
+    """After that no lease is ended for so long, which is longer than workers take between two heartbeats."""
+
     inspect_s: float = 60.0
     """Between two looks at whether everything that lives has a reason to."""
 

@@ -21,6 +21,8 @@ class Sweeper:
         self._executions = executions
         self._signals = signals
         self._limits = limits
+        self._looked_at = clock.now()
+        self._ends_from = clock.monotonic()
 
     async def run(self) -> None:
         while True:
@@ -57,11 +59,26 @@ class Sweeper:
             await self._store.open(found)
 
     async def _sweep(self) -> None:
+        if not self._may_end_leases():
+            return
         for expired in await self._store.expire(self._limits.read_max):
+            for lease in expired.over:
+                self._signals.revoke(lease)
             self._signals.work_offered()
             for index in expired.poison:
                 with suppress(Unavailable):  # it is told again
                     await self._fail(expired, index)
+
+    def _may_end_leases(self) -> bool:
+        """Not before their holders could renew them: this server may have stood still, or its clock have leapt.
+
+        So it is when a laptop wakes up, with its worker and all that it runs.
+        """
+        now, since = self._clock.now(), self._looked_at
+        self._looked_at = now
+        if now - since > self._limits.sweep_s + self._limits.leap_s:
+            self._ends_from = self._clock.monotonic() + self._limits.renew_s
+        return self._clock.monotonic() >= self._ends_from
 
     async def _fail(self, expired: Expired, index: int) -> None:
         run, path = expired.row

@@ -280,14 +280,14 @@ class Worker:
     async def _renew(self) -> None:
         while True:
             await asyncio.sleep(self._limits.renew_s)
-            held = [holding.granted for holding in self.holdings]
-            if not held:
-                continue
+            with suppress(Unavailable):
+                await self._renew_all()
+
+    async def _renew_all(self) -> None:
+        held = [holding.granted for holding in self.holdings]
+        if held:
             sent_at = self._clock.monotonic()
-            try:
-                over = await self._control.heartbeat(held, self._limits.lease_s)
-            except Unavailable:
-                continue
+            over = await self._control.heartbeat(held, self._limits.lease_s)
             self.lose(over)
             self._extend({granted.lease.epoch for granted in held} - over, sent_at)
 
@@ -297,8 +297,15 @@ class Worker:
             holding.deadline = sent_at + self._limits.lease_s - self._limits.margin_s
 
     async def _fence(self) -> None:
-        """Stops what runs under a lease that could not be renewed, before anyone else may have it."""
+        """Stops what runs under a lease that could not be renewed, before anyone else may have it.
+
+        A worker that stood still asks first: where nobody else has the lease, it goes on.
+        """
         while True:
+            looked_at = self._clock.monotonic()
             await asyncio.sleep(self._limits.margin_s / 4)
+            if self._clock.monotonic() - looked_at > self._limits.margin_s:
+                with suppress(Unavailable, TimeoutError):
+                    await asyncio.wait_for(self._renew_all(), self._limits.margin_s / 4)
             now = self._clock.monotonic()
             self.lose(frozenset(epoch for epoch, holding in self._holdings.items() if holding.deadline <= now))

@@ -130,16 +130,11 @@ def is_held_by_other(work: Work, worker: str) -> bool:
 
 
 def renew(work: Work, epoch: int, *, now: float, lease_s: float) -> Work | None:
-    """A heartbeat; None where the lease is gone or its time is over."""
+    """A heartbeat; None where the lease is over. One whose time has passed is not, until somebody ends it."""
     lease = work.lease(epoch)
-    if lease is None or lease.expires_at <= now:
+    if lease is None:
         return None
     return _with(work, lease, msgspec.structs.replace(lease, expires_at=now + lease_s))
-
-
-def is_current(work: Work, epoch: int, now: float) -> bool:
-    lease = work.lease(epoch)
-    return lease is not None and lease.expires_at > now
 
 
 def start(work: Work, epoch: int, index: int) -> Work | None:

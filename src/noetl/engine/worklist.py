@@ -30,10 +30,10 @@ class Progress(msgspec.Struct, frozen=True):
     parked: tuple[int, ...] = ()
 
 
-def advance(rows: MutableMapping[Row, Work], progress: Progress, now: float) -> bool:
+def advance(rows: MutableMapping[Row, Work], progress: Progress) -> bool:
     """Moves a lease on, or changes nothing and answers no: the lease is over, or the index is not its own."""
     work: Work | None = rows.get(progress.row)
-    if work is None or not leases.is_current(work, progress.epoch, now):
+    if work is None or work.lease(progress.epoch) is None:
         return False
     for indexes, how in (
         (progress.begun, leases.start),
@@ -132,4 +132,4 @@ EVERY = ""
 
 def is_within(execution_id: str, root: str) -> bool:
     """Whether an execution is the root or was started below it."""
-    return root == EVERY or execution_id == root or execution_id.startswith(f"{root}.")
+    return root in (EVERY, execution_id) or execution_id.startswith(f"{root}.")

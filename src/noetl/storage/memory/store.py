@@ -108,8 +108,8 @@ class MemoryStore:
         head = len(self._logs.get(name, ()))
         if head != append.head:
             return Conflict(head)
-        rows, now = dict(self._work.rows(name)), self._clock.now()
-        fenced = frozenset(at for at, each in enumerate(append.progress) if not advance(rows, each, now))
+        rows = dict(self._work.rows(name))
+        fenced = frozenset(at for at, each in enumerate(append.progress) if not advance(rows, each))
         if fenced:
             return Fenced(fenced)
         lost = self._carry_out(name, rows, append.effects)
@@ -118,7 +118,7 @@ class MemoryStore:
         revoked = tuple(Revoked(lease.worker, lease.epoch) for lease in sorted(lost, key=lambda lease: lease.epoch))
         if self._is_parked(name):
             return Appended((), revoked)
-        granted = [grant for ask in append.asks for grant in self._work.claim_from(name, ask, now)]
+        granted = [grant for ask in append.asks for grant in self._work.claim_from(name, ask, self._clock.now())]
         return Appended(tuple(self._dated(granted)), revoked, self._work.has_open(name))
 
     def _carry_out(self, name: str, rows: dict[Row, Work], effects: Sequence[Effect]) -> list[Lease]:

@@ -9,7 +9,7 @@ import msgspec
 from noetl.engine import leases
 from noetl.engine.leases import Work
 from noetl.engine.worklist import Row, is_within, may_claim
-from noetl.ports import Ask, Expired, Granted
+from noetl.ports import Ask, Expired, Granted, Revoked
 
 Key = tuple[str, Row]
 """The execution of a row, and its place in there."""
@@ -64,13 +64,18 @@ class WorkTable:
 
     def expire(self, now: float, limit: int, is_parked: Parked) -> list[Expired]:
         """What is told of poison goes to the back, so that each gets its turn."""
-        found = self._over(now, limit)
-        for key in sorted(found):
-            self.put(key, leases.expire(self._rows[key[0]][key[1]], now)[0])
+        found = {key: self._expire(key, now) for key in sorted(self._over(now, limit))}
         told: dict[Key, None] = dict.fromkeys(islice((key for key in self._poisoned if not is_parked(key[0])), limit))
         for key in told:
             self._poisoned[key] = self._poisoned.pop(key)
-        return [Expired(*key, self._poison(key) if key in told else ()) for key in found | told]
+            poison = leases.poison(self._rows[key[0]][key[1]])
+            found[key] = msgspec.structs.replace(found.get(key, Expired(*key)), poison=poison)
+        return list(found.values())
+
+    def _expire(self, key: Key, now: float) -> Expired:
+        work, over = leases.expire(self._rows[key[0]][key[1]], now)
+        self.put(key, work)
+        return Expired(*key, tuple(Revoked(lease.worker, lease.epoch) for lease in over))
 
     def _over(self, now: float, limit: int) -> dict[Key, None]:
         """Rows with leases whose time is over. What the heap says of others is out of date."""
@@ -81,9 +86,6 @@ class WorkTable:
             if work is not None and any(lease.expires_at <= now for lease in work.leases):
                 found[key] = None
         return found
-
-    def _poison(self, key: Key) -> tuple[int, ...]:
-        return leases.poison(self._rows[key[0]][key[1]])
 
     def _is_for(self, key: Key, ask: Ask) -> bool:
         return is_within(key[0], ask.within) and may_claim(self._rows[key[0]], key[1], ask.worker, ask.pools)

@@ -21,7 +21,7 @@ def _append(unit: Unit, append: Append, now: float) -> Appended | Conflict | Fen
     if unit.head(name) != append.head:
         return Conflict(unit.head(name))
     rows = dict(unit.work.rows(name))
-    fenced = frozenset(at for at, each in enumerate(append.progress) if not advance(rows, each, now))
+    fenced = frozenset(at for at, each in enumerate(append.progress) if not advance(rows, each))
     if fenced:
         return Fenced(fenced)
     lost = _carry_out(unit, name, rows, append.effects)

@@ -32,13 +32,13 @@ def expire(unit: Unit, limit: int, clock: Clock) -> Sequence[Expired]:
     unit.flush()
     over = sorted(unit.work.find_expired(now, limit))
     unit.load([name for name, _ in over])
-    for key in over:
-        unit.work.expire(key, now)
+    found = {key: unit.work.expire(key, now) for key in over}
     unit.flush()
     poisoned = unit.work.find_poisoned(limit)
     unit.load([name for name, _ in poisoned])
-    told = {key: unit.work.tell(key) for key in poisoned}
-    return list(({key: Expired(*key) for key in over} | told).values())
+    for key in poisoned:
+        found[key] = msgspec.structs.replace(found.get(key, Expired(*key)), poison=unit.work.tell(key))
+    return list(found.values())
 
 
 def dated(unit: Unit, granted: Sequence[Granted]) -> Sequence[Granted]:

@@ -7,7 +7,7 @@ import msgspec
 from noetl.engine import leases
 from noetl.engine.leases import Work
 from noetl.engine.worklist import Row, is_within, may_claim
-from noetl.ports import Ask, Expired, Granted
+from noetl.ports import Ask, Expired, Granted, Revoked
 from noetl.storage.sqlite.counters import Counters
 from noetl.storage.sqlite.records import Key, KeyRow, WorkRow, encode_work, path_text
 from noetl.storage.sqlite.session import Session, Value, as_list
@@ -108,14 +108,16 @@ class WorkRows:
         if work is not None and work.lease(held.lease.epoch) is not None:
             self.put((held.execution_id, held.row), leases.release(work, held.lease.epoch))
 
-    def expire(self, key: Key, now: float) -> None:
-        self.put(key, leases.expire(self._rows[key[0]][key[1]], now)[0])
+    def expire(self, key: Key, now: float) -> Expired:
+        work, over = leases.expire(self._rows[key[0]][key[1]], now)
+        self.put(key, work)
+        return Expired(*key, tuple(Revoked(lease.worker, lease.epoch) for lease in over))
 
-    def tell(self, key: Key) -> Expired:
+    def tell(self, key: Key) -> Sequence[int]:
         """What is told of poison goes to the back, so that each gets its turn."""
         self._told[key] = self._counters.draw_place()
         self._changed[key] = None
-        return Expired(*key, leases.poison(self._rows[key[0]][key[1]]))
+        return leases.poison(self._rows[key[0]][key[1]])
 
     def _grant(self, key: Key, ask: Ask, now: float) -> Granted | None:
         rows = self._rows[key[0]]
