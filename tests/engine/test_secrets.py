@@ -241,6 +241,15 @@ def test_a_redactor_takes_no_longer_for_many_secrets_in_a_piece() -> None:
     assert time.monotonic() - started < 20
 
 
+def test_a_secret_in_large_data_takes_no_longer_for_a_long_key() -> None:
+    """Half a minute and more where each form of the key is looked for in each text."""
+    key = "\n".join(f"{number:x}".rjust(8, "k") * 8 for number in range(400))
+    rows: list[object] = [{"id": number, "name": "of no interest"} for number in range(100_000)]
+    started = time.monotonic()
+    assert hidden([*rows, key.splitlines()[7]], key) == [*rows, MASK]
+    assert time.monotonic() - started < 10
+
+
 def test_a_redactor_without_secrets_holds_nothing_back() -> None:
     assert Redactor((), MASK).feed("ab") == "ab"
 

@@ -69,8 +69,8 @@ def texts_of(value: object) -> Iterator[str]:
 
 def masked(value: object, secrets: frozenset[str]) -> object:
     """A value or a record in which no secret is left. The longest go first, since one may be part of another."""
-    hidden = hideable(secrets)
-    return _masked(value, hidden, 0) if hidden and _may_hold(value, hidden) else value
+    hidden = _held(value, hideable(secrets)) if secrets else ()
+    return _masked(value, hidden, 0) if hidden else value
 
 
 def hideable(secrets: frozenset[str]) -> tuple[str, ...]:
@@ -161,13 +161,15 @@ def _matches(text: AnyStr, secrets: Sequence[AnyStr]) -> Iterator[tuple[int, int
             heapreplace(found, (place, size, secret))
 
 
-def _may_hold(value: object, hidden: tuple[str, ...]) -> bool:
-    """A look at the whole as JSON is ten times faster than one at each text, and mostly there is nothing to hide."""
+def _held(value: object, hidden: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that a value may hold: a look at the whole as JSON is much faster than one at each text for each."""
     try:
         data = msgspec.json.encode(value)
-        return any(msgspec.json.encode(secret)[1:-1] in data for secret in hidden)
+        return tuple(
+            secret for secret in hidden if len(secret) <= len(data) and msgspec.json.encode(secret)[1:-1] in data
+        )
     except (TypeError, ValueError, RecursionError):
-        return True
+        return hidden
 
 
 def _masked(value: object, hidden: tuple[str, ...], depth: int) -> object:
