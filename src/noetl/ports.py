@@ -333,6 +333,9 @@ class ResultStore(Protocol):
     async def open(self, sha256: str) -> AsyncIterator[bytes] | None:
         """The bytes piece by piece; None where there are none. Where they are damaged it ends with `Damaged`."""
 
+    async def touch(self, names: Collection[str]) -> None:
+        """Those of them that are there count as put now."""
+
     async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
         """Removes the objects whose sha256 begins so, that are not held, and that nobody has put since that time."""
 

@@ -1,7 +1,9 @@
 """Which stored objects the log refers to, and whose turn it is to look for the others."""
 
+import msgspec
 import pytest
 
+from noetl.engine.events import Parent
 from noetl.engine.holds import Hold
 from noetl.ports import Append, Conflict
 from tests.conformance.given import append, summary
@@ -70,6 +72,19 @@ async def test_an_execution_that_goes_on_holds_all_it_refers_to(home: Home) -> N
         home.clock.pass_s(1_000)
         assert set((await store.held("")).names) == {A}
         await append(store, summary=summary("e1", "failed"))
+        assert set((await store.held("")).names) == set()
+
+
+async def test_what_a_called_execution_refers_to_is_held_while_its_caller_goes_on(home: Home) -> None:
+    """Between its end and the moment at which its caller has recorded its output, nobody else refers to it."""
+    parent = Parent("e1", "call#1", (), "call#1.task/1", 1)
+    async with home.store() as store:
+        await append(store, summary=summary("e1"))
+        ended = msgspec.structs.replace(summary("e1.c", "completed"), parent=parent)
+        await append(store, name="e1.c", summary=ended, holds=[Hold(A, START_S + 10)])
+        home.clock.pass_s(1_000)
+        assert set((await store.held("")).names) == {A}
+        await append(store, summary=summary("e1", "completed"))
         assert set((await store.held("")).names) == set()
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from noetl.control_plane.collector import Collector
 from noetl.control_plane.limits import Limits
 from noetl.engine import events as e
+from noetl.engine.commands import Rejection
 from noetl.engine.holds import Hold
 from noetl.engine.output import Output
 from noetl.engine.rerun import Cut
@@ -234,6 +235,74 @@ async def test_a_rerun_does_not_loop_over_what_is_gone(rig: Rig) -> None:
     error = next(fact.output.error for fact in await rig.facts(again) if isinstance(fact, e.StepFailed))
     assert error is not None
     assert error.kind == "reference_not_available"
+    await plane.stop()
+
+
+NEVER = Limits(collect_after_s=1e9)
+
+
+@played
+async def test_a_rerun_that_begins_while_what_nobody_holds_is_collected_has_its_data(rig: Rig) -> None:
+    """Its objects were put long ago, and it holds them only after it was found out what is held."""
+    rig.bench.does["a"] = large
+    store = _Interrupted(rig.clock)
+    rig.store = store  # type: ignore[assignment]
+    plane = rig.serve(NEVER)
+    rig.work(plane)
+    name = await rig.begin(plane, TIMED)
+    assert await rig.end(name) == "completed"
+    await asyncio.sleep(3_600 + 2 * GRACE_S)
+    origin = await rig.store.summary(name)
+    assert origin is not None
+    begun: list[str | Rejection] = []
+
+    async def begin() -> None:
+        begun.append(await plane.rerun(origin, Cut(from_step="b"), {}))
+
+    store.meanwhile = begin
+    await Collector(store, rig.results, rig.clock, LIMITS)._collect("")
+    (again,) = begun
+    assert isinstance(again, str)
+    assert await rig.end(again) == "completed"
+    assert len(rig.results.names) == 1
+    await plane.stop()
+
+
+CALLER = (
+    head("caller")
+    + """
+workflow:
+  - step: call
+    tool: { name: call, kind: playbook, path: timed }
+    next: { arcs: [ { step: c } ] }
+  - step: c
+    tool: { name: d, kind: python, code: x, input: { rows: "{{ call.data }}" } }
+"""
+)
+
+
+@played
+async def test_what_a_called_playbook_gave_is_kept_until_its_caller_has_it(rig: Rig) -> None:
+    """The answer is on its way for a long time: the child has ended, and its caller does not refer to the data yet."""
+    rig.bench.does |= {"c": large}
+    spec = "{ result: { inline_max_bytes: 1000, ttl: 1h } }"
+    await rig.register(TIMED.replace('{ rows: "{{ a.data }}" }', f"{{ n: 1 }}, spec: {spec}"))
+    plane = rig.serve(NEVER)
+    rig.work(plane)
+    collected: list[Collected] = []
+
+    async def wait_and_collect() -> None:
+        if all(summary.parent is None or not summary.has_ended for summary in rig.store._summaries.values()):
+            rig.store.before_commit = wait_and_collect
+            return
+        await asyncio.sleep(3_600 + 2 * GRACE_S)
+        collected.append(await Collector(rig.store, rig.results, rig.clock, LIMITS)._collect(""))
+
+    rig.store.before_commit = wait_and_collect
+    name = await rig.begin(plane, CALLER)
+    assert await rig.end(name) == "completed"
+    assert collected == [Collected()]
+    assert rig.bench.runs[-1].input == {"rows": ["x" * 5_000]}
     await plane.stop()
 
 

@@ -201,3 +201,14 @@ async def fill(root: Path) -> None:
 
 if __name__ == "__main__":
     asyncio.run(fill(Path(sys.argv[1])))
+
+
+async def test_what_is_touched_counts_as_new_and_what_is_not_there_is_no_matter(tmp_path: Path) -> None:
+    async with opened(tmp_path) as results:
+        await results.put([blob(b"one"), blob(b"two")])
+        for path in objects(tmp_path).values():
+            os.utime(path, (1_000.0, 1_000.0))
+        await results.touch([blob(b"one").sha256, blob(b"other").sha256])
+        assert await results.collect("", (), put_before=2_000.0) == Collected(1, 3)
+        assert await results.get(blob(b"one").sha256) == b"one"
+        assert await results.get(blob(b"two").sha256) is None

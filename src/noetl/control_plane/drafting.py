@@ -1,6 +1,6 @@
 """From commands to one append: they are decided in order on the state in memory, and carried out together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -30,6 +30,13 @@ class Draft(msgspec.Struct, frozen=True):
     blobs: Sequence[Blob]
     refused: Mapping[int, Rejection]
     fences: Sequence[int]
+
+    @property
+    def taken_over(self) -> Collection[str]:
+        """Objects that a new execution refers to and did not make. They may be old, and in no time held by nobody."""
+        if self.append.head:
+            return ()
+        return {hold.sha256 for hold in self.append.holds} - {blob.sha256 for blob in self.blobs}
 
 
 def draft(

@@ -184,6 +184,9 @@ class Executions:
         blobs = [blob for each in decided for blob in each.draft.blobs]
         if blobs:
             await self._results.put(blobs)
+        taken_over = {name for each in decided for name in each.draft.taken_over}
+        if taken_over:
+            await self._results.touch(taken_over)
         return await self._store.commit([each.draft.append for each in decided])
 
     async def _followed(self, each: "_Prepared", answer: Appended | Conflict | Fenced) -> None:

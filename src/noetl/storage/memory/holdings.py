@@ -19,12 +19,12 @@ class Holdings:
             before = known.get(execution_id, hold.until)
             known[execution_id] = None if before is None or hold.until is None else max(before, hold.until)
 
-    def held(self, prefix: str, now: float, is_live: Callable[[str], bool]) -> Collection[str]:
+    def held(self, prefix: str, now: float, holds_all: Callable[[str], bool]) -> Collection[str]:
         return frozenset(
             sha256
             for sha256, known in self._until.items()
             if sha256.startswith(prefix)
-            and any(until is None or until > now or is_live(name) for name, until in known.items())
+            and any(until is None or until > now or holds_all(name) for name, until in known.items())
         )
 
     def next_part(self, parts: int, every_s: float, now: float) -> int | None:

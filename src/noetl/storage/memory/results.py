@@ -32,6 +32,10 @@ class MemoryResults:
         data = self._blobs.get(sha256)
         return _once(data) if data is not None else None
 
+    async def touch(self, names: Collection[str]) -> None:
+        for name in self._blobs.keys() & set(names):
+            self._keep(name, self._blobs[name])
+
     async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
         old = [name for name, put_at in self._put_at.items() if put_at < put_before and name.startswith(prefix)]
         removed = [len(self._remove(name)) for name in old if name not in held]

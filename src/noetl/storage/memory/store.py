@@ -164,7 +164,13 @@ class MemoryStore:
 
     async def held(self, prefix: str) -> Held:
         now = self._clock.now()
-        return Held(now, self._holdings.held(prefix, now, self._live.__contains__))
+        return Held(now, self._holdings.held(prefix, now, self._holds_all))
+
+    def _holds_all(self, name: str) -> bool:
+        """It goes on, or its caller does, to whom its output may be on the way."""
+        own = self._summaries.get(name)
+        around = own.parent.execution_id if own is not None and own.parent is not None else name
+        return name in self._live or around in self._live
 
     async def next_part(self, parts: int, every_s: float) -> int | None:
         return self._holdings.next_part(parts, every_s, self._clock.now())

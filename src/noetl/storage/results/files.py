@@ -49,6 +49,10 @@ class FileResults:
         place = await self._do(lambda: _found(self._folder, sha256))
         return self._pieces(place) if place is not None else None
 
+    async def touch(self, names: Collection[str]) -> None:
+        with self._watching("put"):
+            await self._do(lambda: _touch(self._folder, names))
+
     async def collect(self, prefix: str, held: Collection[str], put_before: float) -> Collected:
         with self._watching(""):
             return await self._do(lambda: collect(self._folder, prefix, held, put_before))
@@ -86,6 +90,12 @@ def _put(folder: Folder, blobs: Sequence[Blob]) -> None:
                 _write(folder, blob.data)
         for part in {folder.root / blob.sha256[:2] for blob in blobs}:
             sync(part)
+
+
+def _touch(folder: Folder, names: Collection[str]) -> None:
+    with folder.lock(is_shared=True):
+        for name in names:
+            folder.touch(name)
 
 
 def _write(folder: Folder, data: bytes) -> None:

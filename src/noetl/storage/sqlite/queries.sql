@@ -205,8 +205,9 @@ ON CONFLICT DO UPDATE SET
 SELECT DISTINCT sha256 FROM holds AS hold
 WHERE namespace = ?1 AND sha256 >= ?2 AND sha256 < ?3
   AND (until IS NULL OR until > ?4 OR EXISTS (
-    SELECT 1 FROM executions AS its
-    WHERE its.namespace = ?1 AND its.execution_id = hold.execution_id AND its.is_live
+    SELECT 1 FROM executions AS its LEFT JOIN executions AS around
+      ON around.namespace = ?1 AND around.execution_id = its.parent_id
+    WHERE its.namespace = ?1 AND its.execution_id = hold.execution_id AND (its.is_live OR around.is_live)
   ));
 
 -- name: round
