@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 
+import pytest
+
 from noetl.cli.running.beginning import Beginning, beginning
 from noetl.engine.binding import Places
 from noetl.engine.program import Program
 from noetl.playbook.compile import compile_playbook
+from tests.engine.driver import Driver
+from tests.engine.laws.cases import case
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: { name: flow, path: shop/flow }\n"
 TASK = '{ name: t, kind: python, code: "result = 1", input: { x: "{{ workload.x }}" }'
@@ -132,3 +136,12 @@ def test_a_rule_before_the_first_task_may_pass_it_by() -> None:
     assert "was told to fail" in message(begun(one_step(f"tool: [ {TASK}{before % ('fail', ELSE)} ]")))
     looped = one_step("loop: { in: [ 1 ], iterator: i }", f"tool: [ {TASK}{before % ('fail', ELSE)} ]")
     assert "was told to fail" in message(begun(looped))
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_a_run_that_is_said_to_fail_fails_whatever_the_playbook(number: int) -> None:
+    text = case(number).text
+    compilation = compile_playbook(text, "playbook.yaml")
+    assert compilation.playbook is not None
+    found = beginning(Program(compilation.playbook, Places("playbook.yaml", compilation.source_map())), {})
+    assert found.error is None or Driver(text).run(300).state.status == "failed"
