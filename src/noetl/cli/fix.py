@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from functools import partial
 
-from noetl.cli.arguments import Command, Operand, Takes, read_arguments
+from noetl.cli.arguments import Command
 from noetl.cli.compiling import Compiler
-from noetl.cli.console import OK, Console
-from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
+from noetl.cli.console import Console
+from noetl.cli.rewriting import FILES, OPTIONS, Rewritten, Words, rewrite
 from noetl.playbook.diagnostics import Severity
 from noetl.playbook.fixes import apply_fixes
 
 COMMAND = Command(
     "fix",
     "Applies the automatic fixes. Prints the result; files are changed with --write only.",
-    Operand("files", "files, folders, or - for standard input", Takes.FILE, required=True, many=True),
+    FILES,
     OPTIONS,
     ("noetl fix daily.yaml --diff", "noetl fix playbooks/ --write", "noetl fix - < daily.yaml > better.yaml"),
 )
@@ -21,10 +21,7 @@ WORDS = Words("fix", "fixed", "problem", "left")
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    arguments = read_arguments(COMMAND, words, console, Arguments)
-    if arguments is None:
-        return OK
-    return Rewriting(WORDS, partial(fix, compiler=Compiler()), arguments, console).run()
+    return rewrite(COMMAND, WORDS, partial(fix, compiler=Compiler()), words, console)
 
 
 def fix(text: str, compiler: Compiler) -> Rewritten:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from noetl.cli.arguments import Command, Operand, Takes, read_arguments
+from noetl.cli.arguments import Command
 from noetl.cli.compiling import Compiler
-from noetl.cli.console import OK, Console
-from noetl.cli.rewriting import OPTIONS, Arguments, Rewriting, Rewritten, Words
+from noetl.cli.console import Console
+from noetl.cli.rewriting import FILES, OPTIONS, Rewritten, Words, rewrite
 from noetl.playbook.compile import compile_playbook
 from noetl.playbook.diagnostics import Diagnostic
 from noetl.playbook.migrate import migration
@@ -15,7 +15,7 @@ from noetl.playbook.rules import RULES
 COMMAND = Command(
     "migrate",
     "Rewrites older dialects in today's words. Prints the result; files are changed with --write only.",
-    Operand("files", "files, folders, or - for standard input", Takes.FILE, required=True, many=True),
+    FILES,
     OPTIONS,
     ("noetl migrate old.yaml --diff", "noetl migrate playbooks/ --write", "noetl migrate - < old.yaml > new.yaml"),
 )
@@ -23,10 +23,7 @@ WORDS = Words("migrate", "migrated", "place", "could not be migrated")
 
 
 def main(words: Sequence[str], console: Console) -> int:
-    arguments = read_arguments(COMMAND, words, console, Arguments)
-    if arguments is None:
-        return OK
-    return Rewriting(WORDS, partial(migrate, compiler=Compiler()), arguments, console).run()
+    return rewrite(COMMAND, WORDS, partial(migrate, compiler=Compiler()), words, console)
 
 
 def migrate(text: str, compiler: Compiler) -> Rewritten:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from noetl.cli.arguments import Option, Shared
+from noetl.cli.arguments import Command, Operand, Option, Shared, Takes, read_arguments
 from noetl.cli.checking import check
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, OK, USAGE, Console, Stopped
@@ -20,6 +20,7 @@ from noetl.cli.writing import replace_file
 from noetl.playbook.diagnostics import Diagnostic
 from noetl.playbook.source.lines import Lines
 
+FILES = Operand("files", "files, folders, or - for standard input", Takes.FILE, required=True, many=True)
 OPTIONS = (
     Option("diff", "show what would change, as a unified diff"),
     Option("write", "change the files"),
@@ -63,6 +64,14 @@ class Words(msgspec.Struct, frozen=True):
 
 
 Engine = Callable[[str], Rewritten]
+
+
+def rewrite(command: Command, words: Words, engine: Engine, given: Sequence[str], console: Console) -> int:
+    """The whole of a verb that rewrites, from what a person wrote behind it to its exit code."""
+    arguments = read_arguments(command, given, console, Arguments)
+    if arguments is None:
+        return OK
+    return Rewriting(words, engine, arguments, console).run()
 
 
 class Rewriting:

@@ -72,7 +72,9 @@ class Arguments(Node, frozen=True, gc=False):
         return (*self.positional, *(value for _, value in self.named)) if self.named else self.positional
 
 
-class Method(Node, frozen=True, gc=False):
+class Applied(Node, frozen=True, gc=False):
+    """Something with a name and arguments that is applied to a target."""
+
     target: "Expression"
     name: str
     name_start: int
@@ -80,6 +82,10 @@ class Method(Node, frozen=True, gc=False):
 
     def inside(self) -> "tuple[Expression, ...]":
         return (self.target, *self.arguments.inside())
+
+
+class Method(Applied, frozen=True, gc=False):
+    """`target.name(…)`"""
 
 
 class Function(Node, frozen=True, gc=False):
@@ -90,25 +96,14 @@ class Function(Node, frozen=True, gc=False):
         return self.arguments.inside()
 
 
-class Filter(Node, frozen=True, gc=False):
-    target: "Expression"
-    name: str
-    name_start: int
-    arguments: Arguments
-
-    def inside(self) -> "tuple[Expression, ...]":
-        return (self.target, *self.arguments.inside())
+class Filter(Applied, frozen=True, gc=False):
+    """`target | name(…)`"""
 
 
-class Test(Node, frozen=True, gc=False):
-    target: "Expression"
-    name: str
-    name_start: int
-    arguments: Arguments
+class Test(Applied, frozen=True, gc=False):
+    """`target is name(…)`"""
+
     is_negated: bool
-
-    def inside(self) -> "tuple[Expression, ...]":
-        return (self.target, *self.arguments.inside())
 
 
 class Sign(Node, frozen=True, gc=False):

@@ -1,5 +1,6 @@
 """Policies: admission and failure of a step, placement of a loop, and the rules that steer a task."""
 
+from noetl.playbook.grammar import older
 from noetl.playbook.grammar.knobs import COUNT, DATA, SECONDS
 from noetl.playbook.model import Backoff, Directive, FailureMode, LoopMode, OnDeny, OnUnmatched, Placement, Reducer
 from noetl.playbook.shape import (
@@ -23,7 +24,7 @@ ADMIT_THEN = shape(
     "Whether the token may enter.",
     [
         Field("allow", Flag(), "true lets the token in.", required=True),
-        Field("do", Value(), "Directives belong to task policies.", rule="NOE303"),
+        older.DO,
     ],
 )
 
@@ -40,8 +41,8 @@ ADMIT_RULE = shape(
         Field("when", Guard(), "The condition."),
         Field("then", Nested(lambda: ADMIT_THEN), "The answer."),
         Field("else", Nested(lambda: ADMIT_ELSE), "The answer when no rule matched."),
-        Field("expr", Value(), "An older word for `when`.", rule="NOE701"),
-        Field("do", Value(), "Directives belong to task policies.", rule="NOE303"),
+        older.EXPR,
+        older.DO,
     ],
 )
 
@@ -95,8 +96,8 @@ STEP_POLICY = shape(
         Field("tracing", DATA, "Reserved.", inert=True),
         Field("quotas", DATA, "Reserved.", inert=True),
         Field("compensation", DATA, "Reserved.", inert=True),
-        Field("rules", Value(), "Directives belong to task policies.", rule="NOE303"),
-        Field("do", Value(), "Directives belong to task policies.", rule="NOE303"),
+        older.RULES,
+        older.DO,
     ],
 )
 
@@ -115,8 +116,8 @@ LOOP_POLICY = shape(
         Field("ordering", Value(is_template=False), "Reserved.", inert=True),
         Field("backpressure", Value(is_template=False), "Reserved.", inert=True),
         Field("partitioning", Value(is_template=False), "Reserved.", inert=True),
-        Field("rules", Value(), "Directives belong to task policies.", rule="NOE303"),
-        Field("do", Value(), "Directives belong to task policies.", rule="NOE303"),
+        older.RULES,
+        older.DO,
     ],
 )
 
@@ -156,7 +157,7 @@ RULE = shape(
         Field("when", Guard(), "The condition. It sees values from before the `set` of the task."),
         Field("then", Nested(lambda: THEN), "What to do when it holds."),
         Field("else", Nested(lambda: ELSE), "What to do when no rule matched."),
-        Field("expr", Value(), "An older word for `when`.", rule="NOE701"),
+        older.EXPR,
         Field("do", Value(), "The directive stands under `then`.", rule="NOE302"),
     ],
 )

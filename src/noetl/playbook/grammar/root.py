@@ -1,5 +1,6 @@
 """The document: its head, its executor, its keychain and the playbook as a whole."""
 
+from noetl.playbook.grammar import older
 from noetl.playbook.grammar.knobs import COUNT, DATA, KNOBS, LIMITS
 from noetl.playbook.grammar.workflow import BLOCK, STEP
 from noetl.playbook.model import Placement
@@ -25,8 +26,8 @@ EXECUTOR_POLICY = shape(
         Field("defaults", DATA, "Reserved.", inert=True),
         Field("results", DATA, "Reserved.", inert=True),
         Field("placement", DATA, "Reserved.", inert=True),
-        Field("rules", Value(), "Directives belong to task policies.", rule="NOE303"),
-        Field("do", Value(), "Directives belong to task policies.", rule="NOE303"),
+        older.RULES,
+        older.DO,
     ],
 )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from noetl.playbook.grammar import older
 from noetl.playbook.grammar.knobs import COUNT, TASK_KNOBS
 from noetl.playbook.grammar.policies import TASK_POLICY
 from noetl.playbook.shape import (
@@ -15,7 +16,6 @@ from noetl.playbook.shape import (
     Shape,
     Text,
     Value,
-    Values,
     shape,
 )
 
@@ -32,17 +32,9 @@ TASK_FIELDS: tuple[Field, ...] = (
     Field("desc", Text(lenient=True), "What the task is for."),
     Field("auth", Text(is_template=True), "The keychain entry or stored credential to use."),
     Field("set", Assignments(), "Values to write after the rules of the task, unless they say `retry` or `fail`."),
-    Field("args", Values(), "An older word for `input`.", rule="NOE602"),
-    Field("set_ctx", Values(), "An older word for `set: ctx.…`.", rule="NOE604"),
-    Field("set_iter", Values(), "An older word for `set: iter.…`.", rule="NOE604"),
-    Field("set_vars", Value(), "An older word for `set: step.…`.", rule="NOE705"),
-    Field("set_prev", Value(), "An older word without a successor.", rule="NOE705"),
-    Field("set_shared", Value(), "An older word without a successor.", rule="NOE705"),
-    Field("eval", Value(), "An older form of `spec.policy.rules`.", rule="NOE701"),
-    Field("retry", Value(), "An older form of a retry rule.", rule="NOE709"),
-    Field("sink", Value(), "An older form of a storing task.", rule="NOE708"),
+    *older.OF_STEPS_AND_TASKS,
     Field("when", Value(), "An older form of a `before` rule.", rule="NOE702"),
-    Field("output", Value(), "The runtime writes `output`.", rule="NOE108"),
+    older.OUTPUT,
 )
 
 CHOICE_BRANCH = shape(

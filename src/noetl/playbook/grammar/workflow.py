@@ -1,5 +1,6 @@
 """Steps, loops, routing and workbook blocks."""
 
+from noetl.playbook.grammar import older
 from noetl.playbook.grammar.knobs import DATA, STEP_KNOBS
 from noetl.playbook.grammar.policies import LOOP_POLICY, STEP_POLICY
 from noetl.playbook.model import Join, LoopMode, RouteMode
@@ -72,8 +73,8 @@ ARC = shape(
         Field("set", Assignments(), "Values to write when the arc is taken."),
         Field("args", Values(), "An older way to hand values on.", rule="NOE605"),
         Field("spec", DATA, "Reserved.", inert=True),
-        Field("expr", Value(), "An older word for `when`.", rule="NOE701"),
-        Field("do", Value(), "Directives belong to task policies.", rule="NOE303"),
+        older.EXPR,
+        older.DO,
         Field("input", Value(), "Arcs carry no input.", rule="NOE211"),
     ],
 )
@@ -89,7 +90,7 @@ NEXT_SPEC = shape(
         ),
         Field("policy", DATA, "Reserved.", inert=True),
         Field("set", Value(), "`set` never stands under `spec`.", rule="NOE402"),
-        Field("do", Value(), "Directives belong to task policies.", rule="NOE303"),
+        older.DO,
     ],
 )
 
@@ -115,21 +116,13 @@ STEP = shape(
         Field("tool", Pipeline(), "The task, or the tasks in order."),
         Field("set", Assignments(), "Values to write after success, before the arcs."),
         Field("next", Nested(lambda: NEXT, list_rule="NOE703"), "Where the token goes."),
-        Field("args", Values(), "An older word for `input`.", rule="NOE602"),
-        Field("set_ctx", Values(), "An older word for `set: ctx.…`.", rule="NOE604"),
-        Field("set_iter", Values(), "An older word for `set: iter.…`.", rule="NOE604"),
-        Field("set_vars", Value(), "An older word for `set: step.…`.", rule="NOE705"),
-        Field("set_prev", Value(), "An older word without a successor.", rule="NOE705"),
-        Field("set_shared", Value(), "An older word without a successor.", rule="NOE705"),
+        *older.OF_STEPS_AND_TASKS,
         Field("next_mode", Value(), "An older place of `next.spec.mode`.", rule="NOE704"),
         Field("when", Value(), "An older form of admission.", rule="NOE702"),
         Field("vars", Value(), "An older word for `set: step.…`.", rule="NOE706"),
         Field("case", Value(), "An older form of routing.", rule="NOE707"),
-        Field("sink", Value(), "An older form of a storing task.", rule="NOE708"),
-        Field("retry", Value(), "An older form of a retry rule.", rule="NOE709"),
         Field("pipe", Value(), "An older word for `tool`.", rule="NOE710"),
-        Field("eval", Value(), "An older form of `spec.policy.rules`.", rule="NOE701"),
-        Field("output", Value(), "The runtime writes `output`.", rule="NOE108"),
+        older.OUTPUT,
     ],
 )
 
@@ -141,6 +134,6 @@ BLOCK = shape(
         Field("input", Values(), "Defaults of the values a caller may give."),
         Field("loop", Nested(lambda: LOOP), "Runs the tasks once for each element of a list."),
         Field("tool", Pipeline(), "The task, or the tasks in order.", required=True),
-        Field("output", Value(), "The runtime writes `output`.", rule="NOE108"),
+        older.OUTPUT,
     ],
 )
