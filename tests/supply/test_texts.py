@@ -1,4 +1,5 @@
 import re
+import time
 
 import pytest
 
@@ -15,10 +16,29 @@ from noetl.supply.texts import BadJson, json_of, part_of_text, text_of
         (b"\xef\xbb\xbfid", "text/csv", "id"),
         (b"aGk=", "text/plain; charset=base64", "aGk="),
         (b"hi", "text/plain; charset=klingon", "hi"),
+        (b"\x82\xa0", "text/plain; charset=Shift_JIS", "あ"),
+        (b"\xc1", "text/plain; charset=koi8-r", "а"),
+        (b"\x80", "text/plain; charset=windows-1252", "€"),
+        (b"\x8e", "text/plain; charset=macintosh", "é"),
     ],
 )
 def test_text_is_read_in_its_charset_or_else_in_what_it_is_mostly_in(data: bytes, content_type: str, text: str) -> None:
     assert text_of(data, content_type) == text
+
+
+@pytest.mark.parametrize(
+    "name", ["idna", "undefined", "unicode_escape", "charmap", "\udce9", "utf\0", "", "8" * 70_000]
+)
+def test_a_charset_that_is_none_is_not_obeyed(name: str) -> None:
+    content_type = f"text/plain; charset={name}"
+    assert text_of(b"\\x41\xe9", content_type) == part_of_text(b"\\x41\xe9", content_type) == "\\x41é"
+
+
+def test_no_charset_makes_a_text_take_long() -> None:
+    """Minutes and more where Python's codec for names of hosts is taken for a charset."""
+    started = time.monotonic()
+    assert len(text_of(b"9ca" + b"a" * 2_000_000, "text/plain; charset=punycode")) == 2_000_003
+    assert time.monotonic() - started < 10
 
 
 def test_a_part_of_a_text_may_end_in_the_middle_of_a_character() -> None:

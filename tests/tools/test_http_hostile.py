@@ -56,6 +56,21 @@ async def test_a_mark_of_the_byte_order_is_no_part_of_a_text() -> None:
     assert output.data == "id,name\n"
 
 
+@pytest.mark.parametrize("content_type", [b"text/plain; charset=\xe9", b"text/plain; charset=idna"])
+async def test_a_charset_that_is_none_is_passed_over(content_type: bytes) -> None:
+    async with client() as http, raw_site(raw(b"\xe9t\xe9", b"Content-Type: " + content_type)) as url:
+        output = await http.get(url)
+    assert output.data == "été"
+
+
+@pytest.mark.parametrize("form", ["auto", "stored"])
+async def test_the_type_of_stored_data_is_text_in_any_case(form: str) -> None:
+    async with client() as http, raw_site(raw(b"\0", b"Content-Type: image/\xe9")) as url:
+        output = await http.get(url, response=form)
+    assert output.ref is not None
+    assert output.ref.meta.content_type == "image/é"
+
+
 async def test_a_header_may_be_long() -> None:
     async with client() as http, raw_site(raw(b"[1]", JSON, b"Content-Security-Policy: " + b"a" * 30_000)) as url:
         output = await http.get(url)

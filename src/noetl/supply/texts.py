@@ -1,7 +1,7 @@
 """Bytes from outside as text or JSON: in the charset that their content type names, else in what they are mostly in."""
 
 import json
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, lookup
 from collections.abc import Mapping
 from math import isinf
 from typing import NoReturn
@@ -12,6 +12,12 @@ from noetl.engine.depth import TOO_DEEP
 
 SHOWN_CHARS_MAX = 40
 """How much a message shows of a number."""
+
+_CHARSETS = (
+    "ascii", "big5", "cp", "euc_", "gb", "hp-roman8", "hz", "iso2022_", "iso8859-", "johab", "koi8-", "kz1048", "mac-",
+    "palmos", "ptcp154", "shift_jis", "tis-620", "utf-",
+)  # fmt: skip
+"""How the names of character sets begin. Python decodes by others too, and some take hours."""
 
 
 class BadJson(Exception):
@@ -76,7 +82,12 @@ def _check_number(text: str) -> None:
 
 
 def _charset(content_type: str) -> str:
-    return _parameters(content_type).get("charset", "utf-8")
+    """The character set that is named, or `LookupError` where there is none of that name."""
+    name = _parameters(content_type).get("charset", "utf-8")
+    found = lookup(name).name if name.isascii() and name.isprintable() else ""
+    if not found.startswith(_CHARSETS):
+        raise LookupError(name)
+    return found
 
 
 def _parameters(content_type: str) -> Mapping[str, str]:

@@ -11,6 +11,7 @@ from noetl.engine.secrets import MASK, Redactor, hideable, masked
 from noetl.engine.size import inline_bytes_max, ttl_of
 from noetl.ports import ResultStore, ToolCall
 from noetl.supply.texts import BadJson, json_of, text_of
+from noetl.tools.http.exchange import as_text
 from noetl.tools.http.inflating import PIECE_BYTES, TooLarge, Unreadable, inflating
 from noetl.tools.http.knobs import Knobs
 
@@ -48,7 +49,7 @@ class Body(msgspec.Struct, frozen=True):
 async def body_of(response: aiohttp.ClientResponse, call: ToolCall, knobs: Knobs, results: ResultStore) -> Body:
     """By the field `response`, or by the content type."""
     wanted = str(call.fields.get("response") or "auto")
-    content_type = response.headers.get("Content-Type", "")
+    content_type = as_text(response.headers.get("Content-Type", ""))
     form = _form_of(content_type) if wanted == "auto" else wanted
     is_stored = form in ("bytes", "stored")
     bytes_max = knobs.bytes_max(is_stored=is_stored)
@@ -75,7 +76,7 @@ def _check_size(response: aiohttp.ClientResponse, bytes_max: int) -> None:
 
 async def beginning_of(response: aiohttp.ClientResponse, secrets: frozenset[str]) -> tuple[object, str]:
     """Of an error: its body as data where it is JSON or text, and its beginning. It is cut where it is large."""
-    content_type = response.headers.get("Content-Type", "")
+    content_type = as_text(response.headers.get("Content-Type", ""))
     data, is_cut = bytearray(), False
     try:
         async for piece in _pieces(response, ERROR_BYTES_MAX):
