@@ -3,7 +3,6 @@
 import tracemalloc
 from collections.abc import Iterator, Sequence
 
-from noetl.control_plane.loading import Loader
 from noetl.control_plane.reruns import Reruns
 from noetl.engine import events as e
 from noetl.engine.codec import encode
@@ -85,9 +84,9 @@ async def test_a_rerun_of_a_long_log_keeps_none_of_it(rig: Rig) -> None:
     programs = Programs(rig.catalog.by_digest)
     program = await programs.get(playbook.digest)
     assert program is not None
-    reruns = Reruns(Loader(log, programs, Shelf(rig.results, 1_000), rig.system, READ_MAX), rig.system)
+    reruns = Reruns(log, programs, Shelf(rig.results, 1_000), rig.system, READ_MAX)
     tracemalloc.start()
-    request = await reruns.request("x", Cut(), program, None)
+    request = await reruns.request("x", Cut(), program)
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert isinstance(request, RequestExecution)

@@ -48,7 +48,7 @@ def test_a_survey_tells_the_same_without_the_facts_that_it_need_not_read() -> No
         assert (survey.is_started, survey.is_finished) == (True, True)
         assert survey.length == len(origin.facts)
         assert list(survey.scheduled) == ["start#1", "each#1", "after#1"]
-        assert (survey.failed, survey.open) == (set(), set())
+        assert survey.stuck == set()
         assert list(survey.unfinished) == ["each#1"]
         assert survey.following(["each#1"]) == {"each#1", "after#1"}
 
@@ -59,5 +59,5 @@ def test_a_survey_of_half_a_log_tells_what_was_under_way() -> None:
     for seq, fact in enumerate(origin.facts, 1):
         survey.note(seq, fact)
     assert not survey.is_finished
-    assert survey.open == {"each#1"}
+    assert survey.stuck == {"each#1"}
     assert survey.loops["each#1"].has_any

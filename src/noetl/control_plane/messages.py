@@ -8,10 +8,11 @@ import msgspec
 from noetl.control_plane.answering import Answering
 from noetl.control_plane.letters import Letter
 from noetl.control_plane.limits import Limits
+from noetl.control_plane.reruns import Reruns
 from noetl.control_plane.signals import Signals
 from noetl.control_plane.transact import Executions
 from noetl.engine.commands import CancelExecution, EndWait
-from noetl.engine.effects import CancelChild, StartChild, TellParent, as_request
+from noetl.engine.effects import CancelChild, StartChild, TellParent
 from noetl.engine.output import failed
 from noetl.engine.worklist import is_within
 from noetl.ports import Busy, Catalog, Message, Store, Unavailable
@@ -30,6 +31,7 @@ class Messages:
         store: Store,
         catalog: Catalog,
         absent: Absent,
+        reruns: Reruns,
         executions: Executions,
         signals: Signals,
         limits: Limits,
@@ -37,6 +39,7 @@ class Messages:
         self._store = store
         self._catalog = catalog
         self._absent = absent
+        self._reruns = reruns
         self._shelf = executions.shelf
         self._answering = Answering(executions)
         self._signals = signals
@@ -100,7 +103,7 @@ class Messages:
             workload = await self._shelf.hydrated(start.workload)
         except Missing as gone:
             return _refusal(id_, start, f"the workload of playbook {start.path!r} is lost: {gone}")
-        request = as_request(_with(start, workload), found.digest)
+        request = await self._reruns.of_child(msgspec.structs.replace(start, workload=workload), found.digest)
         missing = await self._absent(found.digest, request.workload)
         return Letter(msgspec.structs.replace(request, missing=missing), done=id_)
 
@@ -110,7 +113,3 @@ def _refusal(id_: int, start: StartChild, message: str) -> Letter:
     output, parent = failed("playbook_failed", message), start.parent
     told = EndWait(parent.step_run_id, parent.path, parent.task_run_id, output)
     return Letter(None, done=id_, effects=(TellParent(parent.execution_id, told),))
-
-
-def _with(start: StartChild, workload: object) -> StartChild:
-    return StartChild(start.execution_id, start.path, start.version, workload, start.parent)

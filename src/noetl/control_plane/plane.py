@@ -11,7 +11,6 @@ from noetl.control_plane.collector import Collector
 from noetl.control_plane.feed import Feed
 from noetl.control_plane.letters import Answer, Letter, Taken
 from noetl.control_plane.limits import Limits
-from noetl.control_plane.loading import Loader
 from noetl.control_plane.messages import Messages
 from noetl.control_plane.progress import progress_of
 from noetl.control_plane.reruns import Reruns
@@ -74,8 +73,8 @@ class Plane:
         self._signals = Signals()
         self._programs = Programs(catalog.by_digest, ready)
         self._executions = Executions(store, self._programs, results, system, self._signals, limits)
-        self._reruns = Reruns(Loader(store, self._programs, self._executions.shelf, system, limits.read_max), system)
-        self._messages = Messages(store, catalog, self._absent, self._executions, self._signals, limits)
+        self._reruns = Reruns(store, self._programs, self._executions.shelf, system, limits.read_max)
+        self._messages = Messages(store, catalog, self._absent, self._reruns, self._executions, self._signals, limits)
         self._timers = Timers(store, self._executions, self._signals, limits)
         self._sweeper = Sweeper(store, self._executions, system, self._signals, limits)
         self._collector = Collector(store, results, system, limits)

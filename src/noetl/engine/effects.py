@@ -13,7 +13,7 @@ from noetl.engine.commands import Continue, EndWait, ExpireStep, RequestExecutio
 from noetl.engine.descendants import child_share
 from noetl.engine.lifted import Lifted
 from noetl.engine.loops import is_stopping
-from noetl.engine.names import entity_id, step_of
+from noetl.engine.names import children_of_task, entity_id, is_first_run, step_of
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.program import Program
 from noetl.engine.view import LoopView, RunView, StateView
@@ -67,13 +67,18 @@ class ClearTimers(msgspec.Struct, frozen=True):
 
 
 class StartChild(msgspec.Struct, frozen=True):
-    """Delivered at least once; the child's id makes the second delivery harmless."""
+    """Delivered at least once; the child's id makes the second delivery harmless.
+
+    In a rerun, `before` is what the ids begin with of those that the same task had started in the origin, each with the
+    number of its run: the last of them can go on if it had not succeeded.
+    """
 
     execution_id: str
     path: str
     version: str | None
     workload: object
     parent: e.Parent
+    before: str = ""
 
 
 class CancelChild(msgspec.Struct, frozen=True):
@@ -209,7 +214,16 @@ def start_child(state: StateView, step_run_id: str, path: e.Path, task_run_id: s
     depth = state.parent.depth + 1 if state.parent is not None else 1
     share = child_share(state, child.number)
     parent = e.Parent(state.execution_id, step_run_id, path, task_run_id, depth, child.return_step, share)
-    return StartChild(child.execution_id, child.path, child.version, child.workload, parent)
+    before = _before(state, step_run_id, task_run_id)
+    return StartChild(child.execution_id, child.path, child.version, child.workload, parent, before)
+
+
+def _before(state: StateView, step_run_id: str, task_run_id: str) -> str:
+    """A task that is tried once more in the same run begins anew, as ever."""
+    run = state.runs.get(step_run_id)
+    if run is None or not run.origin_run or state.origin is None or not is_first_run(task_run_id):
+        return ""
+    return children_of_task(state.origin.execution_id, f"{run.origin_run}{task_run_id.removeprefix(step_run_id)}")
 
 
 def finished(path: str, state: StateView, fact: e.WorkflowFinished) -> list[Effect]:

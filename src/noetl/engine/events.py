@@ -87,13 +87,17 @@ class Token(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Seed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a rerun takes over from its origin: scopes, outputs and run numbers, and the tokens it begins with."""
+    """What a rerun takes over from its origin: scopes, outputs and run numbers, and the tokens it begins with.
+
+    `begun` are steps whose last run had failed or not ended, by that run: the children that it had can go on.
+    """
 
     tokens: Sequence[Token]
     ctx: Values = {}
     outputs: Values = {}
     counts: Mapping[str, int] = {}
     output: Output = NOTHING
+    begun: Mapping[str, str] = {}
 
 
 class WorkflowStarted(Body, frozen=True):

@@ -117,6 +117,7 @@ def _workflow_started(state: State, fact: e.WorkflowStarted) -> Sequence[Pending
     seed = fact.seed or e.Seed((e.Token(fact.entry_step, e.Trigger("workflow.started")),))
     state.ctx, state.outputs, state.counts = seed.ctx, dict(seed.outputs), dict(seed.counts)
     state.output = seed.output
+    state.begun = dict(seed.begun)
     state.ctx_bytes = len(msgspec.json.encode(seed.ctx))
     state.steps = {step: Tally("kept") for step in seed.outputs}
     state.waiting.extend(seed.tokens)
@@ -137,6 +138,7 @@ def _scheduled(program: Program, state: State, fact: e.StepScheduled) -> Sequenc
         cursor=cursors.start({}) if ready.step.tool and not ready.levels else None,
         deadline_at=fact.deadline_at,
         timeout_s=fact.timeout_s,
+        origin_run=state.begun.pop(fact.step, ""),
     )
     state.runs[run.id] = run
     _count_run(state, run)
@@ -258,6 +260,7 @@ def _loop_started(state: State, fact: e.LoopStarted) -> Sequence[Pending]:
         around.begun.pop(fact.path[-1], None)
     else:
         run.loop = loop
+        run.origin_run = fact.kept.step_run_id if fact.kept is not None else run.origin_run
         _tell_loop(state, run)
     return (Tend(run.id, fact.path),)
 

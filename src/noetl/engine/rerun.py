@@ -32,13 +32,17 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """What of an execution runs `again`, and of these the `loops` that do not run anew, with what is kept of each."""
+    """What of an execution runs `again`, and of these the `loops` that do not run anew, with what is kept of each.
+
+    `begun` are the other runs that had come to their end without success, or to none, by their step.
+    """
 
     execution_id: str
     cut: Cut
     survey: Survey
     again: Set[str]
     loops: Mapping[str, Salvage]
+    begun: Mapping[str, str]
 
     def takes_over(self, fact: e.Fact) -> bool:
         """Whether it would have happened had nothing of what runs again; of loops that go on, only what is kept."""
@@ -54,8 +58,11 @@ def plan(execution_id: str, survey: Survey, cut: Cut) -> Plan | Rejection:
     asked = _asked(execution_id, survey, cut)
     if isinstance(asked, Rejection):
         return asked
-    again = survey.following({*asked, *survey.failed, *survey.open})
-    return Plan(execution_id, cut, survey, again, _going_on(survey, asked, again, cut))
+    again = survey.following({*asked, *survey.stuck})
+    anew = survey.following(asked)
+    loops = _going_on(survey, asked, again - anew, cut)
+    begun = {step_of(run): run for run in survey.scheduled if run in survey.stuck and run not in {*anew, *loops}}
+    return Plan(execution_id, cut, survey, again, loops, begun)
 
 
 class Takeover:
@@ -81,14 +88,14 @@ class Takeover:
 
     def request(self, now: float) -> RequestExecution | Rejection:
         """What starts the rerun, once the log is read to its end."""
-        text, survey = self._text, self._plan.survey
+        text = self._text
         tokens = [*self._state.waiting, *(token for scheduled in self._loops for token in scheduled.tokens)]
         if not tokens:
             return _nothing_left(self._plan)
         difference = refusal_of(self._program, text, self._state, tokens) if text is not None else None
         if difference is not None:
             return difference
-        seed = _seed(self._state, tokens, survey)
+        seed = _seed(self._state, tokens, self._plan)
         started = e.WorkflowStarted((text or self._program).playbook.entry_step, seed)
         return _request(self._plan, text, (started, *self._loops_started(seed, now)))
 
@@ -165,10 +172,9 @@ def _missed(step: str, cut: Cut, fit: Sequence[str]) -> str:
     return f"run of step `{step}` {what}{there}{meant}"
 
 
-def _going_on(survey: Survey, asked: Sequence[str], again: Set[str], cut: Cut) -> Mapping[str, Salvage]:
+def _going_on(survey: Survey, asked: Sequence[str], stuck: Set[str], cut: Cut) -> Mapping[str, Salvage]:
     """The loops that do not run anew."""
-    anew = survey.following(asked)
-    halves = {run: loop for run, loop in survey.loops.items() if loop.has_any and run in again and run not in anew}
+    halves = {run: loop for run, loop in survey.loops.items() if loop.has_any and run in stuck}
     return halves | {run: survey.loops[run] for run in asked if cut.failed_iterations}
 
 
@@ -190,12 +196,12 @@ def _run_of(fact: e.Fact) -> str | None:
     return fact.origin.step_run_id if isinstance(fact, e.CtxPatched) else getattr(fact, "step_run_id", None)
 
 
-def _seed(state: State, tokens: Sequence[e.Token], survey: Survey) -> e.Seed:
+def _seed(state: State, tokens: Sequence[e.Token], planned: Plan) -> e.Seed:
     counts = dict(state.counts)
-    for run in survey.scheduled:
+    for run in planned.survey.scheduled:
         step, _, number = run.partition("#")
         counts[step] = max(counts.get(step, 0), int(number))
-    return e.Seed(tuple(tokens), state.ctx, state.outputs, counts, state.output)
+    return e.Seed(tuple(tokens), state.ctx, state.outputs, counts, state.output, planned.begun)
 
 
 def _loop_started(id_: str, loop: LoopRun, origin_id: str, origin_run: str) -> e.LoopStarted:

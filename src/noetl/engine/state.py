@@ -11,7 +11,7 @@ from noetl.engine.gathering import Intervals
 from noetl.engine.output import NOTHING, Error, Output
 from noetl.playbook.model import LoopMode
 
-STATE_VERSION = 3
+STATE_VERSION = 4
 """A snapshot of another version is ignored and folded anew."""
 
 FAILURES_MAX = 10
@@ -53,7 +53,10 @@ class LoopRun(msgspec.Struct):
 
 
 class StepRun(msgspec.Struct):
-    """`boundary` is there once the run has ended and waits to be routed."""
+    """`boundary` is there once the run has ended and waits to be routed.
+
+    In a rerun, `origin_run` is the run of the origin that had come so far and not further.
+    """
 
     id: str
     step: str
@@ -70,6 +73,7 @@ class StepRun(msgspec.Struct):
     output: Output = NOTHING
     output_kind: str = ""
     step_scope: Values = {}
+    origin_run: str = ""
 
 
 class Tally(msgspec.Struct):
@@ -127,7 +131,8 @@ class State(msgspec.Struct):
     """`waiting` holds the tokens that stand at a step's door, in the order of their arrival.
 
     `ctx_bytes` is what `ctx` takes at most, as JSON; `children` counts the child executions that were started.
-    `steps` holds those that a token has reached.
+    `steps` holds those that a token has reached. `begun` are the runs of a rerun's origin that have not gone on yet, by
+    their step.
     """
 
     execution_id: str
@@ -147,6 +152,7 @@ class State(msgspec.Struct):
     ctx_bytes: int = 0
     children: int = 0
     steps: dict[str, Tally] = {}
+    begun: dict[str, str] = {}
 
     @property
     def has_ended(self) -> bool:

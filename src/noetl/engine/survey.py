@@ -29,8 +29,8 @@ UNREAD: Set[type[e.Body]] = frozenset(
 class Survey:
     """`scheduled` are the runs of steps by the place of their first fact. `length` is how far the log was read.
 
-    `failed` are the runs that ended the execution: failed with no arc taken, or with a guard that raised. `open` are
-    those that were under way when it ended.
+    `stuck` are the runs that ended the execution, failed with no arc taken or with a guard that raised, and those that
+    were under way when it ended.
     """
 
     def __init__(self) -> None:
@@ -39,8 +39,7 @@ class Survey:
         self.is_finished = False
         self.length = 0
         self.scheduled: dict[str, int] = {}
-        self.failed: set[str] = set()
-        self.open: set[str] = set()
+        self.stuck: set[str] = set()
         self.loops: dict[str, Salvage] = {}
         self._before: dict[str, Sequence[str]] = {}
 
@@ -83,10 +82,9 @@ class Survey:
     def _scheduled(self, seq: int, fact: e.StepScheduled) -> None:
         run = fact.step_run_id
         self.scheduled[run] = seq
-        self.open.add(run)
+        self.stuck.add(run)
         self._before[run] = [token.trigger.step_run_id for token in fact.tokens if token.trigger.step_run_id]
 
     def _routed(self, fact: e.NextEvaluated) -> None:
-        self.open.remove(fact.step_run_id)
-        if fact.error is not None or (fact.trigger.name == "step.failed" and not fact.tokens):
-            self.failed.add(fact.step_run_id)
+        if fact.error is None and (fact.trigger.name != "step.failed" or fact.tokens):
+            self.stuck.remove(fact.step_run_id)

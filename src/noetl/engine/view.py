@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from noetl.engine.cursor import Cursor
-from noetl.engine.events import Fact, LoopStarted, Parent, Path, Token, Trigger, Values
+from noetl.engine.events import Fact, LoopStarted, Origin, Parent, Path, Token, Trigger, Values
 from noetl.engine.gathering import Write
 from noetl.engine.output import Output
 from noetl.engine.reference import External, Reference
@@ -101,6 +101,8 @@ class RunView(Protocol):
     def output_kind(self) -> str: ...
     @property
     def step_scope(self) -> Values: ...
+    @property
+    def origin_run(self) -> str: ...
 
 
 class StateView(Protocol):
@@ -114,6 +116,8 @@ class StateView(Protocol):
     def has_ended(self) -> bool: ...
     @property
     def parent(self) -> Parent | None: ...
+    @property
+    def origin(self) -> Origin | None: ...
     @property
     def workload(self) -> Values: ...
     @property
