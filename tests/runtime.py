@@ -75,7 +75,7 @@ def answering(output: Output, after_s: float = 0.0) -> Does:
     return does
 
 
-def raising(error: Exception) -> Does:
+def raising(error: BaseException) -> Does:
     async def does(_call: ToolCall, _console: Console) -> Output:
         raise error
 

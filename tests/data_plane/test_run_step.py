@@ -4,7 +4,7 @@ import asyncio
 
 from noetl.data_plane.limits import Limits
 from noetl.engine import events as e
-from noetl.engine.output import Output
+from noetl.engine.output import Error, Output
 from noetl.ports import Console, ToolCall
 from tests.runtime import Rig, answering, chain, forever, head, played, raising
 
@@ -164,6 +164,39 @@ async def test_whatever_a_tool_raises_is_an_error_of_its_task_alone(rig: Rig) ->
     assert end.output.error is not None
     assert end.output.error.message == "the `python` tool broke: ZeroDivisionError: no"
     assert await rig.store.incidents(None, 10) == ()
+
+
+@played
+async def test_a_cancellation_that_comes_out_of_a_tool_is_an_error_of_its_task_alone(rig: Rig) -> None:
+    name = await rig.ran(chain("a"), a=raising(asyncio.CancelledError()))
+    assert rig.status(name) == "failed"
+    (end,) = await done(rig, name)
+    assert end.output.error == Error(
+        "crash", "the `python` tool broke: CancelledError: nobody had asked for it", retryable=True
+    )
+
+
+@played
+async def test_a_tool_that_leaves_the_process_only_breaks_its_task(rig: Rig) -> None:
+    name = await rig.ran(chain("a"), a=raising(SystemExit(3)))
+    assert rig.status(name) == "failed"
+    (end,) = await done(rig, name)
+    assert end.output.error == Error("crash", "the `python` tool broke: SystemExit: 3", retryable=True)
+
+
+@played
+async def test_a_task_that_cancels_itself_gives_its_work_to_others(rig: Rig) -> None:
+    async def stops_once(_call: ToolCall, _console: Console) -> Output:
+        if rig.bench.count("a") == 1:
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()
+        await asyncio.sleep(0)
+        return Output(data="done")
+
+    name = await rig.ran(chain("a"), a=stops_once)
+    assert rig.status(name) == "completed"
+    assert rig.bench.count("a") == 2
 
 
 @played

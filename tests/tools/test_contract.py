@@ -1,9 +1,12 @@
+import asyncio
 import os
 
 import pytest
 
+from noetl.engine.output import Output
 from noetl.playbook.vocabulary import Vocabulary
-from noetl.tools.contract import CHECKS, Check, Subject, name_of
+from noetl.ports import Console, ToolCall
+from noetl.tools.contract import CHECKS, Check, Subject, it_answers_with_data_that_is_json, name_of
 from noetl.tools.noop import Noop
 from noetl.tools.python import Python
 from noetl.tools.script import Script
@@ -50,3 +53,19 @@ SUBJECTS = (
 async def test_a_tool_keeps_the_contract(subject: Subject, check: Check) -> None:
     assert check in CHECKS
     await check(subject)
+
+
+class Leaking:
+    """A tool as no tool may be."""
+
+    async def run(self, call: ToolCall, console: Console) -> Output:  # noqa: ARG002
+        raise asyncio.CancelledError
+
+    async def close(self) -> None:
+        return
+
+
+async def test_a_tool_that_lets_a_cancellation_out_breaks_the_contract() -> None:
+    subject = Subject(KINDS["noop"], Leaking, works=call_of("noop", {}))
+    with pytest.raises(AssertionError, match="the tool let a CancelledError out"):
+        await it_answers_with_data_that_is_json(subject)

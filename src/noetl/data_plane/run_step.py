@@ -38,7 +38,7 @@ from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive
 from noetl.ports import Chance, Clock, Tool, ToolCall, Unavailable
 from noetl.processes import timeout_of
-from noetl.supply.outcome import outcome
+from noetl.supply.outcome import Escaped, outcome
 
 log = logging.getLogger(__name__)
 
@@ -174,7 +174,7 @@ class Runner:
         try:
             match await outcome(_in_time(tool, call, console)):
                 case Exception() as bug:  # whatever a tool raises is an error of its task alone
-                    return failed("crash", f"the `{call.kind}` tool broke: {type(bug).__name__}: {bug}", retryable=True)
+                    return failed("crash", f"the `{call.kind}` tool broke: {_words(bug)}", retryable=True)
                 case output:
                     return output
         finally:
@@ -246,6 +246,10 @@ def _broken(bug: Exception) -> Output:
     """Without the words of the bug, in which a secret may be."""
     message = f"a bug in NoETL ended this task run ({type(bug).__name__}); the log of the worker tells where"
     return failed("crash", message)
+
+
+def _words(bug: Exception) -> str:
+    return str(bug) if isinstance(bug, Escaped) else f"{type(bug).__name__}: {bug}"
 
 
 async def _in_time(tool: Tool, call: ToolCall, console: TaskConsole) -> Output:

@@ -220,7 +220,14 @@ class Worker:
             task = asyncio.create_task(self._run(holding, index))
             holding.pipes[index].task = task
             self._pipelines.add(task)
-            task.add_done_callback(self._pipelines.discard)
+            task.add_done_callback(partial(self._ended, holding, index))
+
+    def _ended(self, holding: Holding, index: int, task: asyncio.Task[None]) -> None:
+        """What still counts as running though it has ended, such as a task that cancelled itself, would never end."""
+        self._pipelines.discard(task)
+        if index in holding.pipes:
+            log.error("lease %d on %s ended unasked", holding.claim.epoch, holding.step_run_id)
+            self.lose(frozenset({holding.claim.epoch}))
 
     async def _run(self, holding: Holding, index: int) -> None:
         began_at = self._clock.monotonic()
