@@ -354,4 +354,13 @@ def scenarios() -> dict[str, Scenario]:
         "cancelled": Scenario(
             playbooks.PARENT, echo, playbooks={"other": playbooks.CHILD}, moves=2, then=CancelExecution("enough")
         ),
+        "called_again": Scenario(
+            playbooks.PARENT,
+            echo,
+            playbooks={"other": playbooks.CHILD},
+            origin=Scenario(
+                playbooks.PARENT, echo, playbooks={"other": playbooks.CHILD}, moves=2, then=CancelExecution("enough")
+            ),
+            cut=Cut(),
+        ),
     }
