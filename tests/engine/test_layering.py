@@ -2,7 +2,7 @@
 
 from textwrap import dedent
 
-from noetl.engine.layering import Spec, effective_spec, limit, merge
+from noetl.engine.layering import Spec, effective_spec, knob, limit, merge
 from noetl.engine.program import Program
 from noetl.playbook.compile import compile_playbook
 from noetl.playbook.kinds import KINDS as BUILT_IN
@@ -36,6 +36,12 @@ def test_the_innermost_layer_that_has_a_limit_wins() -> None:
     layers: list[Spec] = [{"limits": {"n": 1}}, {"limits": {"n": 2}}, {"limits": {"m": 3}}, {}, {"limits": 5}]
     assert limit(layers, "n", 9) == 2
     assert limit(layers, "zzz", 9) == 9
+
+
+def test_a_knob_inside_a_block_is_nothing_where_there_is_no_such_block() -> None:
+    assert knob({"result": {"ttl": "1h"}}, "result", "ttl") == "1h"
+    without: list[Spec] = [{"result": {}}, {"result": 5}, {}]
+    assert [knob(spec, "result", "ttl") for spec in without] == [None, None, None]
 
 
 def test_a_task_has_the_knobs_of_all_that_is_around_it() -> None:

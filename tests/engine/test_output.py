@@ -1,6 +1,6 @@
 """How templates see an output, in both dialects."""
 
-from noetl.engine.output import Loop, Output, Status, failed, result, view
+from noetl.engine.output import Error, Loop, Output, Status, failed, result, view
 from noetl.engine.reference import Reference
 from noetl.playbook.model import Dialect
 
@@ -46,3 +46,8 @@ def test_a_failure_is_an_output() -> None:
     assert output.status is Status.ERROR
     seen = seen_of(output, "http")
     assert seen["error"] == {"kind": "connect", "message": "refused", "retryable": True, "details": {"host": "x"}}
+
+
+def test_the_details_of_an_error_have_names_or_any_other_form() -> None:
+    forms: list[object] = [{"host": "x"}, ["x"], None]
+    assert [dict(Error("connect", "refused", details=form).named) for form in forms] == [{"host": "x"}, {}, {}]

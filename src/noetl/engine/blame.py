@@ -28,7 +28,7 @@ def child_error(path: str, execution_id: str, fact: WorkflowFinished) -> Error:
 
 def origin_of(error: Error) -> Mapping[str, object] | None:
     """The execution below that is to blame; None where the cause lies in the execution itself."""
-    found = error.details.get(ORIGIN) if isinstance(error.details, Mapping) else None
+    found = error.named.get(ORIGIN)
     return found if isinstance(found, Mapping) else None
 
 
@@ -66,5 +66,5 @@ def callers_shown(origin: Mapping[str, object]) -> Iterator[tuple[object, str]]:
 
 def step_to_blame(error: Error) -> str | None:
     """The step whose failure ended the execution."""
-    run = error.details.get("step_run_id") if isinstance(error.details, Mapping) else None
+    run = error.named.get("step_run_id")
     return step_of(run) if isinstance(run, str) else None

@@ -7,6 +7,7 @@ import msgspec
 from noetl.engine.events import Fact, Seed
 from noetl.engine.gathering import Gathered
 from noetl.engine.output import Output
+from noetl.engine.parts import parts_of
 from noetl.engine.reference import External, Reference
 from noetl.playbook.durations import seconds_of
 
@@ -50,9 +51,9 @@ def _found(value: object, *, is_output: bool) -> Iterator[tuple[str, float | Non
         for name in value.__struct_fields__:
             inside = is_output or isinstance(value, Output) or (type(value), name) in _OUTPUTS
             yield from _found(getattr(value, name), is_output=inside)
-    elif isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _found(item, is_output=is_output)
+    else:
+        for part in parts_of(value):
+            yield from _found(part, is_output=is_output)
 
 
 def _object(reference: Reference, *, is_kept: bool) -> Iterator[tuple[str, float | None]]:

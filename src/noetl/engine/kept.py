@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from noetl.expressions.template import NameUse, is_template, parse
+from noetl.engine.parts import templates_in
+from noetl.expressions.template import NameUse, parse
 from noetl.playbook.model import Block, Playbook, Step, Task
 
 _OWN = frozenset({"output", "outcome"})
@@ -75,7 +76,7 @@ def _specs(step: Step) -> list[Mapping[str, object]]:
 
 
 def _uses(*parts: object) -> Iterator[NameUse]:
-    return (use for part in parts for text in _texts(part) for use in parse(text).names)
+    return (use for part in parts for text in templates_in(part) for use in parse(text).names)
 
 
 def _pipelines(playbook: Playbook) -> Iterator[tuple[str, Step | Block]]:
@@ -113,24 +114,8 @@ def _called(playbook: Playbook, task: Task) -> Iterator[tuple[tuple[str, str], T
 
 
 def _refs(*parts: object) -> set[str]:
-    return {use.root for part in parts for text in _texts(part) for use in parse(text).names if _reads_ref(use)}
+    return {use.root for part in parts for text in templates_in(part) for use in parse(text).names if _reads_ref(use)}
 
 
 def _reads_ref(use: NameUse) -> bool:
     return bool(use.segments) and use.segments[0].name == "ref"
-
-
-def _texts(part: object) -> Iterator[str]:
-    """Every template inside a part of the playbook."""
-    if isinstance(part, str):
-        if is_template(part):
-            yield part
-    elif isinstance(part, dict):
-        for item in part.values():
-            yield from _texts(item)
-    elif isinstance(part, list | tuple):
-        for item in part:
-            yield from _texts(item)
-    elif isinstance(part, msgspec.Struct):
-        for name in part.__struct_fields__:
-            yield from _texts(getattr(part, name))

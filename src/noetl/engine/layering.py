@@ -23,11 +23,16 @@ def effective_spec(kind: str, kinds: frozenset[str], *layers: Spec) -> dict[str,
 def limit(layers: Sequence[Spec], name: str, default: int) -> int:
     """One of the `limits`; the innermost layer that has it wins."""
     for layer in reversed(layers):
-        limits = layer.get("limits")
-        found = limits.get(name) if isinstance(limits, Mapping) else None
+        found = knob(layer, "limits", name)
         if isinstance(found, int):
             return found
     return default
+
+
+def knob(spec: Spec, block: str, name: str) -> object:
+    """What a block of a spec says, such as `result.ttl`; None where it says nothing."""
+    found = spec.get(block)
+    return found.get(name) if isinstance(found, Mapping) else None
 
 
 def merge(outer: Spec, inner: Spec) -> dict[str, object]:

@@ -21,6 +21,11 @@ class Error(msgspec.Struct, frozen=True, omit_defaults=True):
     retryable: bool = False
     details: object = None
 
+    @property
+    def named(self) -> Mapping[str, object]:
+        """The details by their names. Those of tools may have any form, and then none has a name."""
+        return self.details if isinstance(self.details, Mapping) else {}
+
 
 class Meta(msgspec.Struct, frozen=True, omit_defaults=True):
     attempt: int = 1

@@ -1,6 +1,6 @@
 """After a step run: its `set`, its arcs in order, the tokens they send."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -100,6 +100,5 @@ def _arc_sets(
 
 def _unrouted(run: RunView, trigger: Trigger) -> Error:
     cause = trigger.error or Error("failed", "the step failed")
-    found = cause.details if isinstance(cause.details, Mapping) else {}
     message = f"{unrouted(run.step)}{cause.message}"
-    return Error(cause.kind, message, cause.retryable, {**found, "step_run_id": run.id})
+    return Error(cause.kind, message, cause.retryable, {**cause.named, "step_run_id": run.id})

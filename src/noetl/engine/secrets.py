@@ -11,8 +11,9 @@ from typing import AnyStr, Generic
 
 import msgspec
 
+from noetl.engine.parts import templates_in
 from noetl.engine.reference import each_value
-from noetl.expressions.template import is_template, parse
+from noetl.expressions.template import parse
 from noetl.playbook.model import Task
 
 MASK = "***"
@@ -47,7 +48,7 @@ _LEFT_AS_IT_IS = ("", "/", "/:@!$&'()*+,;=", "/:@!$'()*,;?")
 
 def entries_read(task: Task) -> frozenset[str]:
     """The keychain entries that the templates of a task's fields and input name."""
-    names = {name for part in (task.fields, task.input) for text in _texts(part) for name in _names(text)}
+    names = {name for part in (task.fields, task.input) for text in templates_in(part) for name in _names(text)}
     return frozenset(names)
 
 
@@ -311,15 +312,3 @@ def _names(text: str) -> Iterator[str]:
     for use in parse(text).names:
         if use.root == "keychain" and use.segments:
             yield use.segments[0].name
-
-
-def _texts(part: object) -> Iterator[str]:
-    if isinstance(part, str):
-        if is_template(part):
-            yield part
-    elif isinstance(part, Mapping):
-        for item in part.values():
-            yield from _texts(item)
-    elif isinstance(part, list | tuple):
-        for item in part:
-            yield from _texts(item)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from noetl.engine.binding import BindingFailed, Places, Scope, binder
 from noetl.engine.events import Values
+from noetl.engine.layering import knob
 from noetl.engine.reference import encode_value
 
 SELECTED_BYTES_MAX = 16 * 1024
@@ -14,8 +15,7 @@ Select = Callable[[Scope], Values]
 
 def selector(spec: Values, kind: str, layers: Sequence[str], places: Places) -> Select | None:
     """Evaluates what the layered spec of a task selects. `layers` are the paths of the specs, the innermost last."""
-    result = spec.get("result")
-    selected = result.get("select") if isinstance(result, Mapping) else None
+    selected = knob(spec, "result", "select")
     if not isinstance(selected, Mapping) or not selected:
         return None
     paths = {name: _path(name, kind, layers, places) for name in selected}

@@ -14,9 +14,11 @@ from noetl.engine import view
 from noetl.engine.events import ExecutionCancelled, Fact, IterationDone, LoopDone, LoopStarted, Seed, TaskDone
 from noetl.engine.gathering import Gathered, Write
 from noetl.engine.holds import Lasting, extend, needed
+from noetl.engine.layering import knob
 from noetl.engine.lifted import Lifted
 from noetl.engine.names import step_of
 from noetl.engine.output import Error, Output
+from noetl.engine.parts import parts_of
 from noetl.engine.reference import (
     External,
     Gone,
@@ -226,25 +228,20 @@ def stored_in(value: object) -> Iterator[Reference]:
     if isinstance(value, External):
         yield value.reference
         yield from stored_in(value.patch)
-    elif isinstance(value, dict | list | tuple):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from stored_in(item)
-    elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from stored_in(getattr(value, name))
+    else:
+        for part in parts_of(value):
+            yield from stored_in(part)
 
 
 def inline_bytes_max(spec: Mapping[str, object]) -> int:
     """How large the data of a task may be inside an event, by its layered spec."""
-    result = spec.get("result")
-    found = result.get("inline_max_bytes") if isinstance(result, Mapping) else None
+    found = knob(spec, "result", "inline_max_bytes")
     return min(found, PAYLOAD_BYTES_MAX) if isinstance(found, int) else PAYLOAD_BYTES_MAX
 
 
 def ttl_of(spec: Mapping[str, object]) -> str | None:
     """How long the stored data of a task is kept, by its layered spec; None is for good."""
-    result = spec.get("result")
-    found = result.get("ttl") if isinstance(result, Mapping) else None
+    found = knob(spec, "result", "ttl")
     return str(found) if found is not None else None
 
 

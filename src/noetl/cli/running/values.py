@@ -67,12 +67,12 @@ class _FatalPaths:
 
 def place_of(error: Error) -> str:
     """Where in the model an error lies."""
-    return str(error.details.get("path", "")) if isinstance(error.details, Mapping) else ""
+    return str(error.named.get("path", ""))
 
 
 def _told(document: Document, error: Error) -> Diagnostic:
     """What nothing but the engine knows of."""
-    path, details = place_of(error), error.details if isinstance(error.details, Mapping) else {}
+    path, details = place_of(error), error.named
     use = next((each for each in document.notes.templates if each.place.path == path), None)
     entry = next(step for step in document.playbook.workflow if step.name == document.playbook.entry_step)
     place = use.node if use is not None else document.node(entry)

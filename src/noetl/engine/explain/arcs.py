@@ -96,8 +96,7 @@ def _failing(fact: e.NextEvaluated) -> tuple[int | None, str | None]:
     """The arc whose template raised, and what of it; the error names the place: `workflow/fetch/next/1/when`."""
     if fact.error is None:
         return None, None
-    details = fact.error.details
-    path = str(details.get("path")) if isinstance(details, dict) else ""
+    path = str(fact.error.named.get("path", ""))
     number, _, part = path.removeprefix(f"workflow/{fact.step}/next/").partition("/")
     if not number.isdecimal():
         return None, "the step's own `set`"
