@@ -234,7 +234,7 @@ def test_a_looped_block_over_what_is_no_list_fails_its_call() -> None:
     driver = run(text)
     assert driver.state.error is not None
     assert driver.state.error.kind == "loop_collection"
-    assert "`loop.in` must give a list, and gave int" in driver.state.error.message
+    assert "`loop.in` must give a list, and gave a number" in driver.state.error.message
 
 
 NESTED = """

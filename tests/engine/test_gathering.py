@@ -142,7 +142,7 @@ def test_equal_values_go_together_though_only_one_is_stored_elsewhere() -> None:
 def test_a_stored_value_that_a_reducer_cannot_take_is_named_by_its_type() -> None:
     stored = External(Reference("blob", {}), holds="list")
     found = gathered([{"m": {}}, {"m": stored}], None, {"m": Reducer.MERGE})
-    assert found.conflict == "iteration 1 wrote list to `ctx.m`, where `merge` needs a mapping"
+    assert found.conflict == "iteration 1 wrote a list to `ctx.m`, where `merge` needs a mapping"
 
 
 def test_a_value_that_a_reducer_cannot_take_is_a_conflict_that_names_its_iteration() -> None:
@@ -150,7 +150,7 @@ def test_a_value_that_a_reducer_cannot_take_is_a_conflict_that_names_its_iterati
     writes: list[Writes] = [{"n": 1}, {"n": "x"}, {"n": None}]
     for order in permutations(range(3)):
         found = gathered(writes, list(order), reducers)
-        assert found.conflict == "iteration 1 wrote str to `ctx.n`, where `sum` needs a number"
+        assert found.conflict == "iteration 1 wrote text to `ctx.n`, where `sum` needs a number"
 
 
 def test_reduced_keys_do_not_conflict() -> None:

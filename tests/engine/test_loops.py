@@ -79,7 +79,7 @@ def test_what_is_no_list_fails_the_step_whatever_the_failure_mode(mode: str) -> 
     driver = Driver(looped("mode: parallel", items="{'a': 1}", step=step))
     assert driver.state.error is not None
     assert driver.state.error.kind == "loop_collection"
-    assert "`loop.in` of step `s` must give a list, and gave dict" in driver.state.error.message
+    assert "`loop.in` of step `s` must give a list, and gave a mapping" in driver.state.error.message
 
 
 def test_a_collection_that_cannot_be_evaluated_fails_the_execution() -> None:
@@ -208,7 +208,7 @@ def test_a_reducer_that_cannot_go_on_from_what_ctx_held_fails_the_step() -> None
     error = run(text).state.error
     assert error is not None
     assert error.kind == "ctx_conflict"
-    assert "`ctx.n` held str before the loop, where `sum` needs a number" in error.message
+    assert "`ctx.n` held text before the loop, where `sum` needs a number" in error.message
 
 
 def test_a_reducer_goes_on_from_what_is_inside_a_value_kept_elsewhere() -> None:

@@ -347,7 +347,7 @@ def test_an_auth_that_is_no_name_is_an_error_of_kind_input() -> None:
     driver = run(text)
     assert driver.state.error is not None
     assert driver.state.error.kind == "input"
-    assert "`auth` must name a credential, and is int" in driver.state.error.message
+    assert "`auth` must name a credential, and is a number" in driver.state.error.message
 
 
 def test_a_pipeline_may_run_no_more_tasks_than_its_budget() -> None:

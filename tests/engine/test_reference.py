@@ -15,7 +15,7 @@ from noetl.engine.reference import (
     encode_value,
     is_same,
     may_refer,
-    type_name,
+    word_of,
 )
 from noetl.errors import TemplateError
 from noetl.expressions.template import parse
@@ -118,10 +118,20 @@ def test_a_stored_value_that_was_written_since_is_the_same_as_itself_only() -> N
     assert not is_same(External(Reference("nats", {})), External(Reference("blob", {})))
 
 
-def test_the_type_of_a_stored_value_is_known() -> None:
-    assert type_name(3) == "int"
-    assert type_name(External(REFERENCE, holds="list")) == "list"
-    assert type_name(External(REFERENCE)) == "data"
+@pytest.mark.parametrize(
+    ("value", "word"),
+    [
+        (3, "a number"),
+        ({}, "a mapping"),
+        (REFERENCE, "a reference"),
+        (External(REFERENCE, holds="dict"), "a mapping"),
+        (External(REFERENCE, holds="list"), "a list"),
+        (External(REFERENCE, holds="str"), "text"),
+        (External(REFERENCE), "data"),
+    ],
+)
+def test_a_value_has_a_word_wherever_it_is_stored(value: object, word: str) -> None:
+    assert word_of(value) == word
 
 
 def test_the_message_says_how_large_the_data_is_and_what_to_do() -> None:

@@ -55,9 +55,9 @@ def test_a_set_sorts_its_targets_by_scope() -> None:
     ("target", "value", "message"),
     [
         ("ctx.rows", REFERENCE, "`ctx.rows` receives a reference, so its name must end in `_ref`"),
-        ("ctx.rows_ref", 5, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not int"),
+        ("ctx.rows_ref", 5, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not a number"),
         ("ctx.rows_ref", EXTERNAL, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not data"),
-        ("ctx.rows_ref", MAPPING, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not dict"),
+        ("ctx.rows_ref", MAPPING, "`ctx.rows_ref` ends in `_ref`, so it must receive a reference and not a mapping"),
     ],
 )
 def test_a_reference_and_nothing_else_goes_to_a_name_that_ends_in_ref(target: str, value: object, message: str) -> None:
@@ -79,10 +79,10 @@ def test_null_clears_any_name_and_data_kept_elsewhere_is_data(target: str, value
 @pytest.mark.parametrize(
     ("inside", "message"),
     [
-        (5, "`ctx.a` is int and no mapping"),
-        ([1], "`ctx.a` is list and no mapping"),
+        (5, "`ctx.a` is a number and no mapping"),
+        ([1], "`ctx.a` is a list and no mapping"),
         (EXTERNAL, "`ctx.a` is data and no mapping; write `ctx.a` whole"),
-        (External(REFERENCE, holds="list"), "`ctx.a` is list and no mapping; write `ctx.a` whole"),
+        (External(REFERENCE, holds="list"), "`ctx.a` is a list and no mapping; write `ctx.a` whole"),
         (MAPPING, "`ctx.a` is stored outside the log and is not read here; write `ctx.a.b` whole"),
     ],
 )
@@ -92,7 +92,7 @@ def test_a_path_does_not_lead_through_what_is_no_mapping(inside: object, message
 
 
 def test_the_first_key_of_a_path_must_be_a_mapping_too() -> None:
-    with pytest.raises(BindingFailed, match=r"`ctx\.a` is int and no mapping"):
+    with pytest.raises(BindingFailed, match=r"`ctx\.a` is a number and no mapping"):
         setter({"ctx.a.b": 1}, "p", Places())({"ctx": {"a": 5}})
 
 

@@ -160,7 +160,7 @@ def test_a_reducer_that_needs_a_mapping_is_told_what_was_stored_elsewhere() -> N
     driver = Spilling(text, lambda *_: Output(data=next(answers, {}))).run()
     assert driver.state.error is not None
     assert driver.state.error.kind == "ctx_conflict"
-    assert "`ctx.all` held list before the loop, where `merge` needs a mapping" in driver.state.error.message
+    assert "`ctx.all` held a list before the loop, where `merge` needs a mapping" in driver.state.error.message
 
 
 def test_equal_values_do_not_clash_though_only_some_are_stored_elsewhere() -> None:
@@ -207,7 +207,7 @@ def test_a_loop_begins_in_the_transaction_that_stores_its_collection() -> None:
 def test_a_stored_collection_that_is_no_list_is_named_by_its_type() -> None:
     driver = Spilling(NESTED, workload={"rows": {"text": "x" * 5_000}}).run()
     assert driver.state.error is not None
-    assert "`loop.in` of step `each` must give a list, and gave dict" in driver.state.error.message
+    assert "`loop.in` of step `each` must give a list, and gave a mapping" in driver.state.error.message
 
 
 class Emptied(Blobs):

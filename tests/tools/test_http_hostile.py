@@ -7,7 +7,7 @@ import pytest
 from aiohttp import web
 
 from noetl.engine.output import Status
-from noetl.engine.secrets import texts_of
+from noetl.engine.secrets import masked, texts_of
 from tests.tools.serving import Handler, block, client, raw_site, said, site
 
 
@@ -240,3 +240,33 @@ async def test_the_beginning_of_a_large_error_is_kept_without_half_a_secret_at_i
     assert output.status is Status.ERROR
     assert set(str(output.data)) == {"-", "*"}
     assert len(str(output.data)) > 10_000
+
+
+@pytest.mark.parametrize(
+    "fields", [{"url": "{}/x"}, {"method": "{} x"}, {"headers": {"{} x": "y"}}, {"url": "http://{}:x"}]
+)
+async def test_a_field_that_holds_a_long_secret_is_told_without_any_of_it(fields: dict[str, object]) -> None:
+    secret = "eyJhbGci" * 80
+    given = json.loads(json.dumps({"url": "http://127.0.0.1:9/"} | fields).replace("{}", secret))
+    async with client() as http:
+        output = await http.get(**given)
+    message = str(masked(said(output)[2], frozenset({secret})))
+    assert "***" in message
+    assert "eyJhb" not in message
+
+
+async def test_a_redirect_to_a_long_secret_is_told_without_any_of_it() -> None:
+    secret = "eyJhbGci" * 80
+    async with client() as http, site({"/": to(f"ftp://x/{secret}")}) as server:
+        output = await http.get(server.url)
+    message = str(masked(said(output)[2], frozenset({secret})))
+    assert "redirects to 'ftp://x/***', which is not an http" in message
+
+
+@pytest.mark.parametrize("port", [":9", ""])
+async def test_a_host_that_a_secret_begins_with_is_not_shown(port: str) -> None:
+    secret = f"zq9-topsecret.invalid{port}/+value=A"
+    async with client() as http:
+        output = await http.get(f"http://{secret}", secrets=frozenset({secret}))
+    message = str(masked(said(output)[2], frozenset({secret})))
+    assert message.startswith("GET http://***: the name *** cannot be looked up: ")

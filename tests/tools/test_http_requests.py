@@ -126,33 +126,43 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"url": 1}, "`url` must be text, and is int"),
+        ({"url": 1}, "`url` must be text, and is a number"),
         ({"url": "ftp://x"}, "`url` must begin with http:// or https:// and name a host, and is 'ftp://x'"),
         ({"url": "/path"}, "`url` must begin with http://"),
-        ({"url": "http://[x"}, "`url` is not an address"),
+        ({"url": Reference("blob", {})}, "`url` must be text, and is a reference"),
+        ({"url": "http://[x"}, "`url` is not an address, by its host or its port: 'http://[x'"),
+        ({"url": "http://127.0.0.1:99999/"}, "`url` is not an address, by its host or its port: 'http://127.0.0.1:99"),
+        ({"url": "http://127.0.0.1:abc/"}, "`url` is not an address"),
+        ({"url": "http://x:-1/"}, "`url` is not an address"),
+        ({"url": "http://x:80:80/"}, "`url` is not an address"),
+        ({"url": "http://xn--/"}, "`url` is not an address"),
+        ({"method": " "}, "`method` must be one word such as GET or POST, and is ''"),
         ({"method": "GET /"}, "`method` must be one word such as GET or POST, and is 'GET /'"),
-        ({"headers": "x"}, "`headers` must be a mapping, and is str"),
+        ({"headers": "x"}, "`headers` must be a mapping, and is text"),
         ({"headers": {"a b": "x"}}, "a header cannot be named 'a b'"),
         ({"headers": {"a": "x\r\nb: y"}}, "header `a` must be one line"),
-        ({"headers": {"a": {}}}, "`headers.a` must be text or a number, and is dict"),
-        ({"params": 1}, "`params` must be a mapping or text, and is int"),
+        ({"headers": {"a": {}}}, "`headers.a` must be text or a number, and is a mapping"),
+        ({"params": 1}, "`params` must be a mapping or text, and is a number"),
         ({"json": 1, "data": 2}, "a request has one body, and this one has several: json, data"),
         ({"json": 1, "files": {}}, "a request has one body, and this one has several: json, files"),
-        ({"form": "x"}, "`form` must be a mapping, and is str"),
-        ({"form": "x", "files": {}}, "`form` must be a mapping, and is str"),
-        ({"files": "x"}, "`files` must be a mapping, and is str"),
+        ({"form": "x"}, "`form` must be a mapping, and is text"),
+        ({"form": "x", "files": {}}, "`form` must be a mapping, and is text"),
+        ({"files": "x"}, "`files` must be a mapping, and is text"),
         ({"files": {"a": {"content": "x", "path": "y"}}}, "`files.a` needs one of `content`, `base64`, `ref` and"),
         ({"files": {"a": {"path": "/nowhere"}}}, "`files.a.path` must name a file, and '/nowhere' is none"),
-        ({"files": {"a": {"ref": {}}}}, "`files.a.ref` must be a reference such as `output.ref`, and is dict"),
+        ({"files": {"a": {"ref": {}}}}, "`files.a.ref` must be a reference such as `output.ref`, and is a mapping"),
         (
             {"body": "x", "headers": {"Transfer-Encoding": "chunked"}},
             "header `Transfer-Encoding` follows from the body",
         ),
         ({"files": {"a": {"base64": "?"}}}, "`files.a.base64` is not base64"),
+        ({"files": {"a": {"base64": "é"}}}, "`files.a.base64` is not base64"),
+        ({"body": {"base64": "é"}}, "`body.base64` is not base64"),
+        ({"files": {"a": {"content": "x", "content_type": "a\r\nb: c"}}}, "`files.a.content_type` must be one line"),
         ({"body": Reference("relational", {})}, "`body` can send stored data only"),
         ({"spec": {"ca_file": "/nowhere"}}, "`spec.ca_file` must name a file with certificates"),
         ({"credential": {"x": 1, "y": 2}, "auth": "c"}, "credential 'c' has x, y"),
-        ({"credential": 5, "auth": "c"}, "credential 'c' has int"),
+        ({"credential": 5, "auth": "c"}, "credential 'c' has a number"),
         ({"credential": "a\nb", "auth": "c"}, "credential 'c' cannot be sent: it has line ends or odd signs in it"),
     ],
 )
@@ -261,7 +271,7 @@ async def test_redirects_are_not_followed_where_the_author_says_so() -> None:
     assert (output.status, block(output)["status"]) == (Status.OK, 302)
 
 
-@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://[x", "gopher://x/"])
+@pytest.mark.parametrize("location", ["file:///etc/passwd", "http://[x", "gopher://x/", "http://x:99999/"])
 async def test_a_redirect_leads_to_http_only(location: str) -> None:
     async with client() as http, site({"/": to(location)}) as server:
         output = await http.get(server.url)

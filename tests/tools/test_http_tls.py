@@ -1,5 +1,6 @@
 """Certificates: checked, trusted by a file, or not checked where the author says so."""
 
+import asyncio
 import ssl
 import subprocess
 from pathlib import Path
@@ -65,3 +66,22 @@ async def test_what_is_not_tls_is_a_connect_error() -> None:
     async with client() as http, site({"/": fine}) as server:
         output = await http.get(server.url.replace("http:", "https:"))
     assert said(output)[:2] == ("connect", True)
+    assert said(output)[2].endswith(": the server does not speak TLS there; is it http:// and not https://?")
+
+
+ALERT = b"\x15\x03\x03\x00\x02\x02\x28"
+"""How a server says in TLS that it cannot agree with us on anything."""
+
+
+@pytest.mark.parametrize(("answer", "reason"), [(ALERT, "alert handshake failure"), (b"", "the server closed the con")])
+async def test_why_there_is_no_tls_is_said_in_words(answer: bytes, reason: str) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    async with client() as http, server:
+        output = await http.get(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+    assert said(output)[:2] == ("connect", True)
+    assert reason in said(output)[2]

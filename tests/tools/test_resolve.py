@@ -130,7 +130,7 @@ async def test_damaged_data_is_never_given() -> None:
 @pytest.mark.parametrize(
     ("ref", "range_", "message"),
     [
-        ({"type": "blob", "locator": {}}, None, "`ref` must be a reference, such as `output.ref` of a task or step"),
+        ({"locator": {}}, None, "must be a reference, such as `output.ref` of a task or step, and is a mapping"),
         (Reference("nats", {}), None, "`ref` is of type 'nats'; this runtime has blob and relational references"),
         (Reference("relational", {}), {"unit": "bytes"}, "`range` is of items here"),
         (Reference("blob", {}), [2, 1], "`range` needs 0 <= start <= stop"),
@@ -149,8 +149,9 @@ async def test_what_cannot_be_resolved_is_told(ref: object, range_: object, mess
 
 async def test_only_a_list_has_items() -> None:
     results = MemoryResults()
-    output = await resolved(results, await stored(results, b'{"a": 1}'), [0, 1])
-    assert "`range` is of the items of a list, and the data is a mapping" in said(output)[2]
+    outputs = [await resolved(results, await stored(results, data), [0, 1]) for data in (b'{"a": 1}', b'"a"')]
+    for output, word in zip(outputs, ("a mapping", "text"), strict=True):
+        assert f"`range` is of the items of a list, and the data is {word};" in said(output)[2]
 
 
 async def test_a_loop_that_no_log_knows_is_not_available() -> None:

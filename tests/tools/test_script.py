@@ -219,7 +219,7 @@ async def test_json_that_is_nested_too_deeply_is_said() -> None:
         ({"script": "x"}, {"x": "a\0b"}, "`x` has a NUL in it, which ends a variable or argument; give it as `stdin`"),
         ({"script": "x", "argv": ["a\0b"]}, {}, "`argv` has a NUL in it"),
         ({"script": "x"}, {"x": object()}, "the script cannot be started"),
-        ({"script": "x", "argv": "a b"}, {}, "`argv` must be a list, and is str"),
+        ({"script": "x", "argv": "a b"}, {}, "`argv` must be a list, and is text"),
         ({"script": "x", "cwd": "/no/such/folder"}, {}, "there is no such folder"),
         ({"script": "x", "interpreter": "no-such"}, {}, "there is no interpreter `no-such`"),
         ({"script": "x", "interpreter": "'"}, {}, "No closing quotation"),

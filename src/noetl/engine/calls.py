@@ -7,7 +7,7 @@ from noetl.engine.cursor import Frame, Turn, WorkerFact, next_turn, scratch_of
 from noetl.engine.events import BlockLoop, Call, IterationDone, IterationFailed, IterationStarted, TaskDone, Values
 from noetl.engine.output import Error, Loop, Output, Status
 from noetl.engine.program import Program, ReadyBlock, ReadyLevel, ReadyTask
-from noetl.engine.reference import GONE, check_whole
+from noetl.engine.reference import GONE, check_whole, word_of
 from noetl.engine.settling import settled
 from noetl.engine.workerside import Standing, block_loop_scope
 from noetl.errors import TemplateError
@@ -123,7 +123,7 @@ def _loop(standing: Standing, block: ReadyBlock, level: int, own: Values, scratc
 def _as_items(program: Program, level: ReadyLevel, items: object) -> list[object]:
     if isinstance(items, list | tuple):
         return list(items)
-    message = f"`loop.in` must give a list, and gave {type(items).__name__}"
+    message = f"`loop.in` must give a list, and gave {word_of(items)}"
     raise BindingFailed(program.places.refusal("loop_collection", message, f"{level.path}/in"))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from noetl.engine.reducing import combine, first, fits, needs, own_copy
-from noetl.engine.reference import External, is_same, type_name
+from noetl.engine.reference import External, is_same, word_of
 from noetl.playbook.model import Reducer
 
 Values = Mapping[str, object]
@@ -131,7 +131,7 @@ def part_of(
         elif fits(reducer, value):
             part.reduced[path] = first(reducer, value)
         else:
-            message = f"iteration {index} wrote {type_name(value)} to `ctx.{path}`, where {needs(reducer)}"
+            message = f"iteration {index} wrote {word_of(value)} to `ctx.{path}`, where {needs(reducer)}"
             part.clash = _earlier(part.clash, Clash(index, path, message=message))
     return part
 

@@ -27,7 +27,7 @@ from noetl.engine.events import (
 from noetl.engine.output import NOTHING, Loop, Output, Status, failed
 from noetl.engine.program import Program, ReadyLevel
 from noetl.engine.reducing import can_start, needs, own_copy, reduce_onto
-from noetl.engine.reference import LOOP_REFERENCE, External, Loss, Lost, Reference, ReferenceMeta, type_name
+from noetl.engine.reference import LOOP_REFERENCE, External, Loss, Lost, Reference, ReferenceMeta, word_of
 from noetl.engine.scopes import patched
 from noetl.engine.serverside import looping
 from noetl.engine.size import hydrate, owner_of
@@ -155,7 +155,7 @@ def _start_loop(
         error = _error_of(lost.loss, state, collection)
         return [_refused(program, run, level, error.kind, error.message, retryable=error.retryable)]
     if count is None:
-        message = f"`loop.in` of step `{run.step}` must give a list, and gave {type_name(collection)}"
+        message = f"`loop.in` of step `{run.step}` must give a list, and gave {word_of(collection)}"
         return [_refused(program, run, level, "loop_collection", message)]
     return [LoopStarted(run.id, path, count, collection, level.loop.mode, in_flight)]
 
@@ -327,7 +327,7 @@ def _misstart(reducers: Reducers, starts: Values) -> str | None:
     """Why a reducer cannot go on from what ctx holds."""
     for path, start in starts.items():
         if not can_start(reducers[path], start):
-            return f"`ctx.{path}` held {type(start).__name__} before the loop, where {needs(reducers[path])}"
+            return f"`ctx.{path}` held {word_of(start)} before the loop, where {needs(reducers[path])}"
     return None
 
 

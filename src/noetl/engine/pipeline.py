@@ -16,7 +16,7 @@ from noetl.engine.names import child_execution_id
 from noetl.engine.output import NOTHING, Output, Status, failed
 from noetl.engine.policy import match
 from noetl.engine.program import Program, ReadyPipeline, ReadyTask
-from noetl.engine.reference import GONE, check_whole
+from noetl.engine.reference import GONE, check_whole, word_of
 from noetl.engine.settling import refused, settled, told_to_fail, unrun, with_error
 from noetl.engine.workerside import Given, Standing, pipeline_of, seen, task_scope, with_input, with_patch
 from noetl.errors import TemplateError
@@ -118,7 +118,7 @@ def bind(program: Program, work: Run) -> Bound | Output:
         return Output(status=Status.ERROR, error=failure.error)
     assert isinstance(fields, dict)
     if auth is not None and not isinstance(auth, str):
-        message = f"`auth` must name a credential, and is {type(auth).__name__}"
+        message = f"`auth` must name a credential, and is {word_of(auth)}"
         return Output(status=Status.ERROR, error=program.places.refusal("input", message, f"{task.path}/auth"))
     received = inner["input"] if task.task.kind in GIVEN_STEP_INPUT else own
     assert isinstance(received, dict)

@@ -11,6 +11,7 @@ import msgspec
 
 from noetl.engine.lifted import Lifted
 from noetl.errors import TemplateError
+from noetl.expressions.runtime import word_for
 from noetl.expressions.template import Readable
 
 MARK = "$noetl"
@@ -85,6 +86,9 @@ class External(Readable, msgspec.Struct, frozen=True, omit_defaults=True, tag_fi
         return TemplateError(message, kind="data_by_reference")
 
 
+_STORED_WORDS = {"dict": "a mapping", "list": "a list", "str": "text"}
+"""How messages call what a value that is stored outside the log holds."""
+
 _TYPES: dict[object, type[Reference | External | Lifted]] = {"ref": Reference, "data": External, "lifted": Lifted}
 
 
@@ -149,9 +153,11 @@ def check_whole(value: object) -> None:
             check_whole(item)
 
 
-def type_name(value: object) -> str:
-    """The type of a value, also of one that is stored outside the log."""
-    return (value.holds or "data") if isinstance(value, External) else type(value).__name__
+def word_of(value: object) -> str:
+    """The word for a value in a message, also for one that is stored outside the log."""
+    if isinstance(value, External):
+        return _STORED_WORDS.get(value.holds, "data")
+    return "a reference" if isinstance(value, Reference) else word_for(value)
 
 
 def is_same(one: object, other: object) -> bool:

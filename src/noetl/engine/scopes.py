@@ -7,7 +7,7 @@ import msgspec
 
 from noetl.engine.binding import BindingFailed, Evaluate, Places, Scope, binder
 from noetl.engine.events import Patch, Values
-from noetl.engine.reference import External, Reference, type_name
+from noetl.engine.reference import External, Reference, word_of
 
 Setter = Callable[[Scope], Patch]
 
@@ -51,7 +51,7 @@ def _misnamed(target: str, value: object) -> str | None:
         return None
     if is_reference:
         return f"`{target}` receives a reference, so its name must end in `_ref`"
-    return f"`{target}` ends in `_ref`, so it must receive a reference and not {type_name(value)}"
+    return f"`{target}` ends in `_ref`, so it must receive a reference and not {word_of(value)}"
 
 
 def _unwritable(target: str, value: object) -> str | None:
@@ -63,7 +63,7 @@ def _unwritable(target: str, value: object) -> str | None:
         if isinstance(value, External) and value.holds == "dict":
             return _unwritable_inside(target, around, keys[depth:])
         if value is not None and not isinstance(value, Mapping):
-            what = f"is {type_name(value)} and no mapping"
+            what = f"is {word_of(value)} and no mapping"
             return f"`{target}` cannot be written, because `{around}` {what}; write `{around}` whole"
     return None
 

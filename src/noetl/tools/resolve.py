@@ -1,13 +1,12 @@
 """The data behind a reference: stored data, checked, or what the iterations of a loop gave; whole or a range of it."""
 
 from base64 import b64encode
-from collections.abc import Mapping
 from hashlib import sha256
 
 import msgspec
 
 from noetl.engine.output import Output, failed
-from noetl.engine.reference import LOOP_REFERENCE, Reference
+from noetl.engine.reference import LOOP_REFERENCE, Reference, word_of
 from noetl.ports import Console, Damaged, EventLog, ResultStore, ToolCall, Unavailable
 from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
 from noetl.supply.shelf import MissingData, Shelf, decoded, missing
@@ -110,9 +109,7 @@ class Resolve:
 def reference_of(call: ToolCall) -> Reference:
     found = call.fields.get("ref")
     if not isinstance(found, Reference):
-        raise BadInput(
-            f"`ref` must be a reference, such as `output.ref` of a task or step, and is {type(found).__name__}"
-        )
+        raise BadInput(f"`ref` must be a reference, such as `output.ref` of a task or step, and is {word_of(found)}")
     return found
 
 
@@ -148,12 +145,10 @@ def _items(value: object, wanted: Range) -> object:
     if wanted == WHOLE:
         return value
     if not isinstance(value, list):
-        raise BadInput(f"`range` is of the items of a list, and the data is {_word(value)}; `unit: bytes` takes bytes")
+        raise BadInput(
+            f"`range` is of the items of a list, and the data is {word_of(value)}; `unit: bytes` takes bytes"
+        )
     return value[wanted.start : wanted.stop]
-
-
-def _word(value: object) -> str:
-    return "a mapping" if isinstance(value, Mapping) else type(value).__name__
 
 
 def _shown(data: bytes, reference: Reference, wanted: Range) -> str:

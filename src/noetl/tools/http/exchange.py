@@ -59,7 +59,7 @@ class Connections:
                 if knobs.redirects_max is None or response.status not in REDIRECTS or location is None:
                     yield response
                     return
-                request = _followed(request, response, location)
+                request = _followed(request, response, as_text(location))
                 if rest == 0:
                     message = f"the server redirected more than {knobs.redirects_max} times, at last to {request.url}"
                     raise TooManyRedirects(message, response)

@@ -13,7 +13,7 @@ def redirected(request: Request, status: int, location: str) -> Request:
     try:
         url = url_of(str(request.url.join(as_written(location)))).with_user(None)
     except (BadInput, ValueError) as error:
-        raise BadInput(f"the server redirects to {location[:200]!r}, which is not an http or https address") from error
+        raise BadInput(f"the server redirects to {location!r}, which is not an http or https address") from error
     moved = msgspec.structs.replace(request, url=url)
     is_elsewhere = url.origin() != request.url.origin()
     if _becomes_get(request.method, status):

@@ -1,6 +1,5 @@
 """A request as the author means it: checked fields in, one frozen record out."""
 
-import binascii
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +11,7 @@ import msgspec
 from yarl import URL
 
 from noetl import __version__
-from noetl.engine.reference import Reference
+from noetl.engine.reference import Reference, word_of
 from noetl.ports import ToolCall
 from noetl.tools.http.inflating import ENCODINGS
 
@@ -88,13 +87,14 @@ def _holds(body: Content | Multipart | None, secrets: frozenset[str]) -> bool:
 
 def url_of(value: object) -> URL:
     if not isinstance(value, str):
-        raise BadInput(f"`url` must be text, and is {type(value).__name__}")
+        raise BadInput(f"`url` must be text, and is {word_of(value)}")
     try:
         url = as_written(value.strip())
-    except ValueError as error:
-        raise BadInput(f"`url` is not an address: {error}") from error
-    if url.scheme not in ("http", "https") or not url.host:
-        raise BadInput(f"`url` must begin with http:// or https:// and name a host, and is {value[:200]!r}")
+        is_of_web = url.scheme in ("http", "https") and url.port is not None and bool(url.host)
+    except ValueError as error:  # its words may show a part of a secret, which nobody would know as one
+        raise BadInput(f"`url` is not an address, by its host or its port: {value!r}") from error
+    if not is_of_web:
+        raise BadInput(f"`url` must begin with http:// or https:// and name a host, and is {value!r}")
     return url.with_fragment(None)
 
 
@@ -105,10 +105,10 @@ def as_written(text: str) -> URL:
 
 
 def _method(value: object) -> str:
-    method = str(value or "GET").strip().upper()
-    if not _TOKEN.issuperset(method):
-        raise BadInput(f"`method` must be one word such as GET or POST, and is {method[:50]!r}")
-    return method
+    method = str(value or "GET").strip()
+    if not method or not _TOKEN.issuperset(method):
+        raise BadInput(f"`method` must be one word such as GET or POST, and is {method!r}")
+    return method.upper()
 
 
 def _with_params(url: URL, params: object) -> URL:
@@ -119,7 +119,7 @@ def _with_params(url: URL, params: object) -> URL:
     elif isinstance(params, Mapping):
         pairs = list(_pairs(params, "params"))
     else:
-        raise BadInput(f"`params` must be a mapping or text, and is {type(params).__name__}")
+        raise BadInput(f"`params` must be a mapping or text, and is {word_of(params)}")
     return url.extend_query(pairs)
 
 
@@ -136,23 +136,27 @@ def _text(value: object, field: str) -> str:
         return "true" if value else "false"
     if isinstance(value, str | int | float):
         return str(value)
-    raise BadInput(f"`{field}` must be text or a number, and is {type(value).__name__}")
+    raise BadInput(f"`{field}` must be text or a number, and is {word_of(value)}")
 
 
 def _headers(value: object) -> Iterator[tuple[str, str]]:
     if value is None:
         return
     if not isinstance(value, Mapping):
-        raise BadInput(f"`headers` must be a mapping, and is {type(value).__name__}")
+        raise BadInput(f"`headers` must be a mapping, and is {word_of(value)}")
     for name, text in _pairs(value, "headers"):
         if not name or not _TOKEN.issuperset(name):
-            raise BadInput(f"a header cannot be named {name[:50]!r}")
-        if any(char in text for char in "\r\n\0"):
+            raise BadInput(f"a header cannot be named {name!r}")
+        if not _is_line(text):
             raise BadInput(f"header `{name}` must be one line")
         if name.lower() == "transfer-encoding":
             raise BadInput(f"header `{name}` follows from the body; leave it out")
         if name.lower() != "content-length":  # the body has a length of its own, whatever is said here
             yield name, text
+
+
+def _is_line(text: str) -> bool:
+    return not any(char in text for char in "\r\n\0")
 
 
 def _completed(call: ToolCall, own: Pairs, auth: Pairs) -> Pairs:
@@ -188,13 +192,13 @@ def _auth_of(call: ToolCall) -> Pairs:
         return _one_line(call, "Authorization", f"Bearer {fields['token']}")
     if "header" in fields and "value" in fields:
         return _one_line(call, str(fields["header"]), str(fields["value"]))
-    found = ", ".join(sorted(map(str, fields))) or type(credential).__name__
+    found = ", ".join(sorted(map(str, fields))) or word_of(credential)
     expected = "one value, `token`, `username` and `password`, or `header` and `value`"
     raise BadInput(f"`auth` needs {expected}; credential {call.auth!r} has {found}")
 
 
 def _one_line(call: ToolCall, name: str, value: str) -> Pairs:
-    if not _TOKEN.issuperset(name) or any(char in value for char in "\r\n\0"):
+    if not _TOKEN.issuperset(name) or not _is_line(value):
         raise BadInput(f"credential {call.auth!r} cannot be sent: it has line ends or odd signs in it")
     return ((name, value),)
 
@@ -238,7 +242,7 @@ def _json(value: object) -> Content:
 
 def _form(field: str, value: object) -> Content:
     if not isinstance(value, Mapping):
-        raise BadInput(f"`{field}` must be a mapping, and is {type(value).__name__}")
+        raise BadInput(f"`{field}` must be a mapping, and is {word_of(value)}")
     return Content(urlencode(list(_pairs(value, field))).encode(), FORM)
 
 
@@ -258,7 +262,7 @@ def _is_bytes(value: object) -> bool:
 def _bytes(field: str, value: object) -> bytes:
     try:
         return b64decode(str(value), validate=True)
-    except binascii.Error as error:
+    except ValueError as error:
         raise BadInput(f"`{field}` is not base64: {error}") from error
 
 
@@ -270,14 +274,14 @@ def _referred(field: str, value: Reference) -> Content:
 
 def _form_parts(form: object) -> Iterator[Part]:
     if form is not None and not isinstance(form, Mapping):
-        raise BadInput(f"`form` must be a mapping, and is {type(form).__name__}")
+        raise BadInput(f"`form` must be a mapping, and is {word_of(form)}")
     for name, text in _pairs(form or {}, "form"):
         yield Part(name, Content(text.encode()))
 
 
 def _file_parts(files: object) -> Iterator[Part]:
     if not isinstance(files, Mapping):
-        raise BadInput(f"`files` must be a mapping, and is {type(files).__name__}")
+        raise BadInput(f"`files` must be a mapping, and is {word_of(files)}")
     for name, value in files.items():
         for each in value if isinstance(value, list) else [value]:
             yield _file_part(str(name), each)
@@ -294,6 +298,8 @@ def _file_part(name: str, value: object) -> Part:
     content = _file_content(field, source[0], value[source[0]])
     filename = value.get("filename") or (content.data.name if isinstance(content.data, Path) else name)
     kind = value.get("content_type") or content.content_type
+    if kind is not None and not _is_line(str(kind)):
+        raise BadInput(f"`{field}.content_type` must be one line")
     return Part(name, Content(content.data, str(kind) if kind is not None else None), str(filename))
 
 
@@ -308,5 +314,5 @@ def _file_content(field: str, source: str, value: object) -> Content:
     if source == "content" and isinstance(value, Mapping | list):
         return _json(value)
     if source == "ref" and not isinstance(value, Reference):
-        raise BadInput(f"`{field}.ref` must be a reference such as `output.ref`, and is {type(value).__name__}")
+        raise BadInput(f"`{field}.ref` must be a reference such as `output.ref`, and is {word_of(value)}")
     return _raw(f"{field}.{source}", value)

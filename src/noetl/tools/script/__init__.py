@@ -17,6 +17,7 @@ from typing import IO
 import msgspec
 
 from noetl.engine.output import Error, Output, Status
+from noetl.engine.reference import word_of
 from noetl.engine.secrets import masked
 from noetl.ports import Console, ToolCall
 from noetl.processes import (
@@ -227,7 +228,7 @@ def _argv(call: ToolCall) -> list[object]:
     if argv is None:
         return []
     if not isinstance(argv, list):
-        raise Refused(f"`argv` must be a list, and is {type(argv).__name__}")
+        raise Refused(f"`argv` must be a list, and is {word_of(argv)}")
     return argv
 
 
