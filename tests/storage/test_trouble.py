@@ -12,6 +12,7 @@ import pytest
 from noetl.ports import Append, Appended, Unavailable
 from noetl.storage.errors import (
     Damaged,
+    DiskFailed,
     DiskFull,
     Locked,
     NewerSchema,
@@ -168,6 +169,56 @@ async def test_a_schema_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     told = f"has schema 999, and this version of NoETL knows schemas up to {VERSION}; use the"
     with pytest.raises(NewerSchema, match=told):
         await filled(path)
+
+
+async def test_a_schema_that_a_newer_version_changes_meanwhile_is_refused_from_then_on(tmp_path: Path) -> None:
+    path = tmp_path / "noetl.db"
+    async with opened(path) as (_, store):
+        await store.commit([Append("e1", 0, [b"before"])])
+        other = apsw.Connection(str(path))
+        other.execute("INSERT INTO migrations VALUES (?, 'later.sql')", (VERSION + 1,))
+        for _ in range(2):
+            with pytest.raises(NewerSchema, match=f"has schema {VERSION + 1}, and this version of NoETL knows"):
+                await store.commit([Append("e1", 1, [b"after"])])
+        assert list(await store.read("e1", 0, 99)) == [b"before"]
+
+
+class Failing(apsw.VFS):
+    """Files on a disk that cannot be read while it `fails`."""
+
+    def __init__(self) -> None:
+        self.fails = False
+        super().__init__("failing", "unix", makedefault=True)
+
+    def xOpen(self, name: object, flags: list[int]) -> "FailingFile":  # noqa: N802 — SQLite's word
+        return FailingFile(self, name, flags)
+
+
+class FailingFile(apsw.VFSFile):
+    def __init__(self, disk: Failing, name: object, flags: list[int]) -> None:
+        self._disk = disk
+        super().__init__("unix", name, flags)  # type: ignore[arg-type]
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802 — SQLite's word
+        if self._disk.fails:
+            raise apsw.IOError("the disk does not answer")
+        return super().xRead(amount, offset)
+
+
+async def test_a_disk_that_cannot_be_read_for_a_while_is_told_and_tried_again(tmp_path: Path) -> None:
+    await filled(tmp_path / "noetl.db", events=10_000)
+    disk = Failing()
+    try:
+        async with opened(tmp_path / "noetl.db") as (_, store):
+            assert len(await store.read("e1", 0, 10)) == 10
+            disk.fails = True
+            with pytest.raises(DiskFailed, match="cannot be read or written"):
+                await store.read("e1", 5_000, 4_000)
+            disk.fails = False
+            assert len(await store.read("e1", 5_000, 4_000)) == 4_000
+            disk.fails = True
+    finally:
+        disk.unregister()
 
 
 async def test_a_file_that_another_process_holds_is_told_and_can_be_tried_again(tmp_path: Path) -> None:

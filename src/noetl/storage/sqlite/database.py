@@ -1,7 +1,7 @@
 """One SQLite file: a connection that writes, in groups, and one that reads, each on its own thread."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -10,7 +10,7 @@ import apsw
 from noetl.storage.health import Health
 from noetl.storage.sqlite.errors import told_of
 from noetl.storage.sqlite.lane import Lane
-from noetl.storage.sqlite.schema import prepare
+from noetl.storage.sqlite.schema import prepare, refuse_newer
 from noetl.storage.sqlite.session import Session, connected
 from noetl.storage.sqlite.unit import Unit
 
@@ -85,7 +85,7 @@ class _Writer:
 
     def close(self) -> None:
         if self._unit is not None:
-            self._unit.session.connection.close()
+            _close(self._unit.session)
 
     def _opened(self) -> Unit:
         connection = connected(self._path, self._busy_s)
@@ -97,10 +97,11 @@ class _Writer:
         return Unit(Session(connection, self._namespace))
 
     def _forget_if_stale(self, unit: Unit) -> None:
-        """SQLite counts what other connections wrote."""
+        """SQLite counts what other connections wrote. One of a newer NoETL may have changed the schema meanwhile."""
         version: object = unit.session.connection.execute("PRAGMA data_version").get
         if version != self._version:
             unit.forget()
+            refuse_newer(unit.session.connection, str(self._path))
             self._version = version
 
 
@@ -119,13 +120,20 @@ class _Reader:
             try:
                 return [job(session) for job in jobs]
             finally:
-                session.connection.execute("ROLLBACK")
+                if session.connection.in_transaction:
+                    session.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         if self._session is not None:
-            self._session.connection.close()
+            _close(self._session)
 
     def _opened(self) -> Session:
         connection: apsw.Connection = connected(self._path, self._busy_s)
         connection.execute("PRAGMA query_only = 1")
         return Session(connection, self._namespace)
+
+
+def _close(session: Session) -> None:
+    """Who closes last carries the log of the file over into it. Where that fails, the next who opens it does."""
+    with suppress(apsw.Error):
+        session.connection.close()

@@ -13,11 +13,16 @@ VERSION = 2
 
 def prepare(connection: apsw.Connection, path: str) -> None:
     """One query where the schema is that of today."""
+    if refuse_newer(connection, path) != VERSION:
+        _migrate(connection, path)
+
+
+def refuse_newer(connection: apsw.Connection, path: str) -> int | None:
+    """The version of the file, which we know."""
     found = _version(connection)
     if found is not None and found > VERSION:
         raise newer(path, found, VERSION)
-    if found != VERSION:
-        _migrate(connection, path)
+    return found
 
 
 def _version(connection: apsw.Connection) -> int | None:
