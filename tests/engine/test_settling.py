@@ -201,3 +201,53 @@ def test_a_retry_without_a_delay_is_due_at_no_time() -> None:
         driver = run(text.replace("DELAY", delay), a=[Output(), Output(data=1)])
         done = [fact for fact in driver.facts if isinstance(fact, e.TaskDone)]
         assert [fact.due_at for fact in done] == [due_at, None]
+
+
+# ------------------------------------------------------------------------------ what the kind adds
+
+ASKING = """
+- name: a
+  {kind}
+  spec:
+    policy:
+      rules:
+        - else: {{ then: {{ do: continue, set: {{ ctx.seen: "{{{{ output.{block} }}}}" }} }} }}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "block", "seen"),
+    [
+        (
+            "kind: http\n  url: 'x{{ ctx.none }}'",
+            "http",
+            {"status": None, "headers": {}, "request_id": None, "url": None},
+        ),
+        (
+            "kind: python\n  code: x\n  input: { x: '{{ ctx.none }}' }",
+            "py",
+            {"exception_type": None, "traceback": None},
+        ),
+        (
+            "kind: script\n  script: x\n  input: { x: '{{ ctx.none }}' }",
+            "process",
+            {"exit_code": None, "stdout": None, "stderr": None},
+        ),
+        (
+            "kind: playbook\n  path: x\n  input: { x: '{{ ctx.none }}' }",
+            "playbook",
+            {"execution_id": None, "status": None},
+        ),
+    ],
+)
+def test_a_rule_may_ask_for_the_block_of_the_kind_though_the_tool_did_not_run(
+    kind: str, block: str, seen: object
+) -> None:
+    driver = run(pipeline(ASKING.format(kind=kind, block=block)))
+    assert driver.state.ctx["seen"] == seen
+
+
+def test_a_block_is_what_the_tool_says_where_it_says_something() -> None:
+    said = Output(blocks={"py": {"exception_type": "E", "traceback": "T"}})
+    driver = run(pipeline(ASKING.format(kind="kind: python\n  code: x", block="py")), a=said)
+    assert driver.state.ctx["seen"] == {"exception_type": "E", "traceback": "T"}

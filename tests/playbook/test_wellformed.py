@@ -37,6 +37,8 @@ def test_our_own_kinds_have_no_fault(kind: Kind) -> None:
         ({"aliases": {"a": "b"}}, "`aliases` must hold"),
         ({"blocks": ("mail",)}, "`blocks` must be a mapping"),
         ({"blocks": {"mail": "to"}}, "`blocks` must be a mapping"),
+        ({"blanks": ("to",)}, "`blanks` must be a mapping of words of `blocks`"),
+        ({"blocks": {"mail": ("to",)}, "blanks": {"from": []}}, "`blanks` must be a mapping of words of `blocks`"),
         ({"blocks": {"data": ()}}, "`blocks` has 'data', which every output has already"),
     ],
 )

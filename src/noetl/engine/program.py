@@ -27,14 +27,19 @@ from noetl.playbook.model import (
 CTX_BYTES_MAX_DEFAULT = 1024 * 1024
 """The most `ctx` may hold as JSON, unless `executor.spec.limits.ctx_bytes_max` says otherwise."""
 
-_TEXTS = {kind.name: kind.texts for kind in KINDS}
+_KINDS = {kind.name: kind for kind in KINDS}
+_NO_KIND = Kind("", "", {})
+"""Stands for a kind of a package that is not installed here."""
 
 Layers = dict[str, Mapping[str, object]]
 """Specs from the outermost inwards, by their paths in the model."""
 
 
 class ReadyTask(msgspec.Struct, frozen=True):
-    """A task with its templates made ready; `path` is where it stands in the model."""
+    """A task with its templates made ready; `path` is where it stands in the model.
+
+    `blocks` is what every output of its kind has, where its tool did not say otherwise.
+    """
 
     task: Task
     path: str
@@ -48,6 +53,7 @@ class ReadyTask(msgspec.Struct, frozen=True):
     on_unmatched: OnUnmatched
     set: Setter
     select: Select | None
+    blocks: Mapping[str, object]
 
 
 class ReadyPipeline(msgspec.Struct, frozen=True):
@@ -119,8 +125,8 @@ class Program:
         self.places = places or Places()
         self.kind_defaults = kind_defaults or {}
         self.has_pools = has_pools
-        self._texts = _TEXTS if kinds is KINDS else {kind.name: kind.texts for kind in kinds}
-        self._kinds = frozenset(self._texts)
+        self._kinds = _KINDS if kinds is KINDS else {kind.name: kind for kind in kinds}
+        self._names = frozenset(self._kinds)
         self.steps: Mapping[str, ReadyStep] = {step.name: self._step(step) for step in playbook.workflow}
         self.ctx_bytes_max = limit([playbook.executor.spec], "ctx_bytes_max", CTX_BYTES_MAX_DEFAULT)
         self._reads: dict[str, frozenset[str]] = {}
@@ -185,7 +191,7 @@ class Program:
 
     def text_line(self, task: ReadyTask) -> int:
         """Where the code or the script of a task begins; 0 where its lines are not those of the file."""
-        found = (self.places.spans.get(f"{task.path}/{name}") for name in self._texts.get(task.task.kind, ()))
+        found = (self.places.spans.get(f"{task.path}/{name}") for name in self._kind(task.task).texts)
         return next((span.line for span in found if span is not None), 0)
 
     def _step(self, step: Step) -> ReadyStep:
@@ -237,10 +243,13 @@ class Program:
             limit([*layers.values()], "task_runs_max", TASK_RUNS_MAX_DEFAULT),
         )
 
+    def _kind(self, task: Task) -> Kind:
+        return self._kinds.get(task.kind, _NO_KIND)
+
     def _task(self, task: Task, index: int, path: str, layers: Layers) -> ReadyTask:
         policy = task.policy
         defaults = self.kind_defaults.get(task.kind, {})
-        spec = effective_spec(task.kind, self._kinds, defaults, *layers.values(), task.spec)
+        spec = effective_spec(task.kind, self._names, defaults, *layers.values(), task.spec)
         return ReadyTask(
             task=task,
             path=path,
@@ -254,11 +263,12 @@ class Program:
             on_unmatched=policy.on_unmatched if policy is not None else OnUnmatched.CONTINUE,
             set=setter(task.set, f"{path}/set", self.places),
             select=selector(spec, task.kind, [*layers, f"{path}/spec"], self.places),
+            blocks=self._kind(task).empty_blocks(),
         )
 
     def _fields(self, task: Task, path: str) -> Evaluate:
         """The kind's own fields. Code and scripts are never templates, whatever they hold."""
-        texts = {key: value for key, value in task.fields.items() if key in self._texts.get(task.kind, ())}
+        texts = {key: value for key, value in task.fields.items() if key in self._kind(task).texts}
         others = {key: value for key, value in task.fields.items() if key not in texts}
         evaluate = binder(others, path, self.places)
         if not texts:

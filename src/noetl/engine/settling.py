@@ -21,11 +21,16 @@ def settled(standing: Standing, frame: Frame, output: Output, own: Values) -> Ta
     task = standing.pipeline(frame).tasks[frame.pc]
     number = frame.runs[task.task.name]
     meta = msgspec.structs.replace(output.meta, attempt=frame.attempt, task_run_id=standing.run_id(frame, task, number))
-    output = msgspec.structs.replace(output, meta=meta)
+    output = msgspec.structs.replace(output, meta=meta, blocks=_blocks(task, output))
     dialect = standing.program.playbook.dialect
     scope = with_input(task_scope(standing, frame, task, frame.attempt), own, dialect)
     output = _selected(task, output, scope | seen(output, task.task.kind, dialect))
     return _Settling(standing, frame, task, output, scope | seen(output, task.task.kind, dialect)).fact()
+
+
+def _blocks(task: ReadyTask, output: Output) -> Values:
+    """A rule may ask for the blocks of the kind whatever happened, though the tool may not have run at all."""
+    return output.blocks if task.blocks.keys() <= output.blocks.keys() else {**task.blocks, **output.blocks}
 
 
 def _selected(task: ReadyTask, output: Output, scope: Scope) -> Output:

@@ -28,6 +28,7 @@ class Kind(msgspec.Struct, frozen=True):
 
     `sql` and `aliases` are for the linter: which field holds a statement, and which word is another's second name.
     `blocks` is what the kind adds to its outputs: the name of each block, and the words in it where they are known.
+    Where a tool had no say, the words stand for null, or for what `blanks` says.
     """
 
     name: str
@@ -40,6 +41,10 @@ class Kind(msgspec.Struct, frozen=True):
     sql: tuple[str, ...] = ()
     aliases: Mapping[str, str] = {}
     blocks: Mapping[str, tuple[str, ...]] = {}
+    blanks: Mapping[str, object] = {}
+
+    def empty_blocks(self) -> dict[str, object]:
+        return {name: {word: self.blanks.get(word) for word in words} for name, words in self.blocks.items()}
 
 
 def _by_name(*fields: Field) -> dict[str, Field]:
@@ -105,6 +110,7 @@ _HTTP = Kind(
         Field("response_bytes_max", Number(integer=True, minimum=1), "The largest answer to accept, in bytes."),
     ),
     blocks={"http": ("status", "headers", "request_id", "url")},
+    blanks={"headers": {}},
 )
 
 _PYTHON = Kind(
@@ -122,7 +128,7 @@ _PYTHON = Kind(
     is_callee=True,
     one_of=(("code", "file"),),
     texts=("code",),
-    blocks={"py": ()},
+    blocks={"py": ("exception_type", "traceback")},
 )
 
 _SCRIPT = Kind(
@@ -190,7 +196,7 @@ _PLAYBOOK = Kind(
     ),
     knobs=_by_name(_NO_TIMEOUT),
     is_callee=True,
-    blocks={"playbook": ()},
+    blocks={"playbook": ("execution_id", "status")},
 )
 
 _WORKBOOK = Kind(

@@ -20,7 +20,7 @@ def faults(kind: Kind) -> Iterator[str]:
     yield from _of_words(kind.name, kind.doc)
     broken = [*_of_table("fields", kind.fields, TASK_WORDS), *_of_table("knobs", kind.knobs, KNOB_WORDS)]
     yield from broken or _of_names(kind)
-    yield from _of_blocks(kind.blocks)
+    yield from list(_of_blocks(kind.blocks)) or _of_blanks(kind.blanks, kind.blocks)
 
 
 def _of_words(name: object, doc: object) -> Iterator[str]:
@@ -62,3 +62,9 @@ def _of_blocks(blocks: object) -> Iterator[str]:
         yield "`blocks` must be a mapping of names to tuples of words"
     elif taken := blocks.keys() & set(OUTPUT):
         yield f"`blocks` has {min(taken)!r}, which every output has already"
+
+
+def _of_blanks(blanks: object, blocks: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    words = {word for block in blocks.values() for word in block}
+    if not isinstance(blanks, Mapping) or not blanks.keys() <= words:
+        yield f"`blanks` must be a mapping of words of `blocks`; found {blanks!r}"
