@@ -157,3 +157,38 @@ def test_a_run_collects_in_passing_where_it_is_time(tmp_path: Path, text: str) -
     os.utime(place, (time() - 2 * DAY_S,) * 2)
     run(tmp_path, text)
     assert names(tmp_path) == {KEPT, TIMED}
+
+
+NESTED = """\
+apiVersion: noetl.io/v2
+kind: Playbook
+metadata: { name: nested, path: nested }
+workflow:
+  - step: load
+    tool: { kind: python, code: "result = ['row'] * 20000" }
+    next: { arcs: [ { step: use } ] }
+  - step: use
+    tool: { kind: noop, set: { ctx.all: "{{ {'rows': [load]} }}" } }
+    next: { arcs: [ { step: count } ] }
+  - step: count
+    tool: { kind: python, code: "result = len(rows)", input: { rows: "{{ ctx.all.rows[0].data }}" } }
+"""
+
+
+def test_a_file_that_was_removed_or_damaged_is_told_at_once_and_can_be_put_back(tmp_path: Path) -> None:
+    name = run(tmp_path, NESTED)
+    digest = sha256(msgspec.json.encode(["row"] * 20_000)).hexdigest()
+    (place,) = (tmp_path / ".noetl" / "results").glob(f"??/{digest}*")
+    whole = place.read_bytes()
+    for damage, kind in ((None, "reference_not_available"), (whole[: len(whole) // 2], "checksum_mismatch")):
+        place.unlink()
+        if damage is not None:
+            place.write_bytes(damage)
+        again = noetl("rerun", name, "--from", "use", "-o", "json", folder=tmp_path)
+        error = msgspec.json.decode(again.stdout)["error"]
+        assert (again.returncode, error["kind"]) == (1, kind), again.stderr
+        assert "playbook.yaml:9:" in error["message"]
+        assert "the data of step `load` is " in error["message"]
+        place.write_bytes(whole)
+    mended = noetl("rerun", name, "--from", "use", "-q", folder=tmp_path)
+    assert (mended.returncode, mended.stdout.strip()) == (0, "20000"), mended.stderr

@@ -14,7 +14,7 @@ from noetl.engine.events import Kept
 from noetl.engine.gathering import Gathered, Intervals
 from noetl.engine.output import Loop, Output, failed
 from noetl.engine.reference import External, Gone, Loss, Reference, encode_value
-from noetl.engine.size import Blob
+from noetl.engine.size import Blob, store
 from noetl.playbook.model import LoopMode
 from noetl.ports import Append, Console, ToolCall, Unavailable
 from noetl.storage.memory import MemoryResults, MemoryStore
@@ -120,6 +120,14 @@ def test_what_a_tool_stored_itself_stands_as_its_reference() -> None:
     facts: list[e.Fact] = [started(1), e.IterationDone("many#1", (0,), Output(ref=ref)), finished()]
     store = asyncio.run(logs({"x": facts}))
     assert asyncio.run(Manifests(store, Shelf(MemoryResults(), 2**20)).items(Place("x", "many#1"))) == [ref]
+
+
+def test_null_stands_as_null_though_its_reference_is_read_and_so_it_is_stored() -> None:
+    stored = store(Output(), limit_bytes=1_000, always=True).output
+    assert stored.ref is not None
+    facts: list[e.Fact] = [started(1), e.IterationDone("many#1", (0,), stored), finished()]
+    log = asyncio.run(logs({"x": facts}))
+    assert asyncio.run(Manifests(log, Shelf(MemoryResults(), 2**20)).items(Place("x", "many#1"))) == [None]
 
 
 def test_logs_that_lead_to_each_other_come_to_an_end() -> None:

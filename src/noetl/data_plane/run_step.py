@@ -190,7 +190,7 @@ class Runner:
         done = masked(settled, ran.secrets)
         assert isinstance(done, e.TaskDone)
         told = recorded(done, stored)
-        encode_value(told)  # what cannot be recorded is met here, as a crash of this run, and by no server
+        _check_recordable(told)
         _move(holding, pipe, done)
         holding.tell(index, told)
         self._wake()
@@ -240,6 +240,11 @@ class _Ran(msgspec.Struct, frozen=True):
     output: Output | e.TaskWaiting
     own: Mapping[str, object]
     secrets: frozenset[str]
+
+
+def _check_recordable(told: e.TaskDone) -> None:
+    """What cannot be recorded is met here, as a crash of this run, and by no server. Data of tools is JSON by now."""
+    encode_value(msgspec.structs.replace(told, output=msgspec.structs.replace(told.output, data=None)))
 
 
 def _broken(bug: Exception) -> Output:

@@ -105,7 +105,7 @@ def _template(text: str, path: str, places: Places) -> Evaluate:
     def evaluate(scope: Scope) -> object:
         try:
             found = template.evaluate(scope)
-            if type(found) not in SCALARS and GONE in scope:
+            if type(found) not in SCALARS and type(scope) is dict and GONE in scope:  # those of servers are no dicts
                 check_whole(found)
         except TemplateError as error:
             places.fail(error, text, path)

@@ -4,7 +4,6 @@ It never judges. What an event leaves to decide it hands back, and `decide` take
 """
 
 from collections.abc import Iterable, Sequence
-from hashlib import sha256
 from typing import assert_never
 
 import msgspec
@@ -12,7 +11,7 @@ import msgspec
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
 from noetl.engine.gathering import Clash, Gathered, part_of
-from noetl.engine.output import NOTHING, Error, Output
+from noetl.engine.output import NOTHING, Error, Output, is_of_tool
 from noetl.engine.program import Program
 from noetl.engine.reference import LOOP_REFERENCE
 from noetl.engine.scopes import overlaid, patched
@@ -35,9 +34,6 @@ from noetl.playbook.model import Directive, LoopMode
 
 _PARALLEL, _SEQUENTIAL = LoopMode.PARALLEL, LoopMode.SEQUENTIAL
 _RETRY = Directive.RETRY
-
-_NULL_SHA256 = sha256(b"null").hexdigest()
-"""A reference to null is that of an output without data, stored because its text reads the reference."""
 
 DATA_INLINE_BYTES_MAX = 64 * 1024
 """The most data of its iterations that a loop keeps in state; beyond it the log itself is the manifest."""
@@ -444,10 +440,7 @@ def _inline(loop: LoopRun, output: Output) -> list[object] | None:
 
 def _is_elsewhere(output: Output) -> bool:
     """Whether the data of an iteration is what a tool stored, or that of a large loop inside it."""
-    ref = output.ref
-    if ref is None:
-        return False
-    return ref.type == LOOP_REFERENCE or (output.data is None and ref.meta.sha256 != _NULL_SHA256)
+    return is_of_tool(output) or (output.ref is not None and output.ref.type == LOOP_REFERENCE)
 
 
 def _values(data: object) -> e.Values:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from hashlib import sha256
 
 import msgspec
 
@@ -63,6 +64,14 @@ class Output(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 NOTHING = Output()
+
+_NULL_SHA256 = sha256(b"null").hexdigest()
+"""A reference to null is that of an output without data, stored because its text reads the reference."""
+
+
+def is_of_tool(output: Output) -> bool:
+    """Whether a tool stored the data itself, so that its reference stands for it."""
+    return output.data is None and output.ref is not None and output.ref.meta.sha256 != _NULL_SHA256
 
 
 def failed(kind: str, message: str, *, retryable: bool = False, details: object = None) -> Output:

@@ -11,7 +11,7 @@ from noetl.engine.names import entity_id
 from noetl.engine.output import Output, view
 from noetl.engine.program import Program, ReadyPipeline, ReadyTask
 from noetl.engine.reference import GONE
-from noetl.engine.scopes import chained, iterators, patched
+from noetl.engine.scopes import iterators, patched
 from noetl.playbook.model import Dialect
 
 
@@ -77,7 +77,7 @@ def block_loop_scope(standing: Standing, own: Values, names: tuple[str, ...], sc
     words = _words(standing, own)
     if scratch is not None:
         words["iter"] = scratch
-    return chained(words, standing.given.outputs, iterators(names, scratch), standing.given.workload)
+    return {**standing.given.workload, **iterators(names, scratch), **standing.given.outputs, **words}
 
 
 def seen(output: Output, kind: str, dialect: Dialect) -> dict[str, object]:

@@ -6,7 +6,7 @@ import msgspec
 
 from noetl.engine import events as e
 from noetl.engine.codec import StoredEvent, UnknownEvent, decode, unseal
-from noetl.engine.output import Output
+from noetl.engine.output import Output, is_of_tool
 from noetl.engine.reference import LOOP_REFERENCE, Loss, Reference, encode_value
 from noetl.ports import EventLog, Unavailable
 from noetl.supply.shelf import Iterations, Shelf, Withheld
@@ -105,12 +105,12 @@ class _Reading:
         ref = output.ref
         if ref is not None and ref.type == LOOP_REFERENCE:
             return await self.items(place_of(ref), 0, None, _deeper(depth))
-        if output.data is not None or ref is None:
-            value = await self._shelf.hydrated(output.data)
-            if value is not output.data and ref is not None:
-                self._spend(ref.meta.bytes)
-            return value
-        return ref
+        if is_of_tool(output):
+            return ref
+        value = await self._shelf.hydrated(output.data)
+        if value is not output.data and ref is not None:
+            self._spend(ref.meta.bytes)
+        return value
 
     async def _facts(self, place: Place) -> AsyncIterator[e.Fact]:
         """The facts of the loop itself, up to its end. Others are passed over without being decoded."""
