@@ -106,6 +106,32 @@ async def test_a_file_that_cannot_be_written_or_read_is_told(mode: int, trouble:
     folder.chmod(0o700)
 
 
+async def test_what_can_only_be_read_is_read_by_those_who_only_look() -> None:
+    folder = Path(mkdtemp())
+    await filled(folder / "noetl.db")
+    (folder / "noetl.db").chmod(0o444)
+    folder.chmod(0o555)
+    database = Database(folder / "noetl.db")
+    with as_nobody():
+        await database.open_to_read()
+        found = await SqliteStore(database, RealClock()).read("e1", 0, 999)
+        await database.close()
+    folder.chmod(0o700)
+    assert len(found) == 200
+
+
+async def test_who_only_looks_waits_for_no_writer(tmp_path: Path) -> None:
+    await filled(tmp_path / "noetl.db")
+    writing = apsw.Connection(str(tmp_path / "noetl.db"))
+    writing.execute("BEGIN IMMEDIATE")
+    database = Database(tmp_path / "noetl.db", busy_s=0.1)
+    await database.open_to_read()
+    found = await SqliteStore(database, RealClock()).read("e1", 0, 999)
+    await database.close()
+    writing.close()
+    assert len(found) == 200
+
+
 async def test_a_file_that_cannot_be_created_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NoAccess, match="cannot be created: File exists; name a file in a folder of yours"):

@@ -57,7 +57,9 @@ class Runtime(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> AsyncIterator[Local]:
+async def opened(
+    home: Path, folder: Path, compiler: Compiler | None = None, *, to_read: bool = False
+) -> AsyncIterator[Local]:
     """The project's stores, made on first use for their owner alone."""
     compiler = compiler or Compiler()
     system = RealSystem()
@@ -65,7 +67,7 @@ async def opened(home: Path, folder: Path, compiler: Compiler | None = None) -> 
     database = Database(home / DATABASE_NAME, health=health)
     results = FileResults(home / RESULTS_NAME, health=health)
     try:
-        await database.open()
+        await (database.open_to_read() if to_read else database.open())
         catalog = ProjectCatalog(SqliteCatalog(database), folder, compiler)
         yield Local(SqliteStore(database, system), catalog, results, system, compiler, home, health)
     except (StorageError, Unavailable) as trouble:

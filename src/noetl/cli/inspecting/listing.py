@@ -38,7 +38,7 @@ class Listed(msgspec.Struct, frozen=True):
 async def list_executions(wanted: Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     if not wanted.limit.isdigit() or wanted.limit == "0":
         raise Stopped(f'noetl executions: --limit takes a whole number above 0; found "{wanted.limit}"')
-    async with opened(required(home_of(folder, environment)), folder) as local:
+    async with opened(required(home_of(folder, environment)), folder, to_read=True) as local:
         listing = await listed(local.store, wanted, who_is_present(local.home))
         now = local.system.now()
     found = listing[: int(wanted.limit)]

@@ -21,5 +21,5 @@ class Found(NamedTuple):
 
 @asynccontextmanager
 async def found(given: str, folder: Path, environment: Mapping[str, str]) -> AsyncIterator[Found]:
-    async with opened(required(home_of(folder, environment)), folder) as local:
+    async with opened(required(home_of(folder, environment)), folder, to_read=True) as local:
         yield Found(local, await find_execution(local.store, given))

@@ -120,7 +120,7 @@ class Needs:
     async def _is_registered(self, path: str, version: str | None) -> bool:
         if not (self._home / DATABASE_NAME).exists():
             return False
-        async with opened(self._home, self._project.here, self._compiler) as local:
+        async with opened(self._home, self._project.here, self._compiler, to_read=True) as local:
             return await local.catalog.by_path(path, version) is not None
 
     def _of_machine(self, compilation: Compilation) -> list[Unmet]:

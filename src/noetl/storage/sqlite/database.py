@@ -10,8 +10,8 @@ import apsw
 from noetl.storage.health import Health
 from noetl.storage.sqlite.errors import told_of
 from noetl.storage.sqlite.lane import Lane
-from noetl.storage.sqlite.schema import prepare, refuse_newer
-from noetl.storage.sqlite.session import Session, connected
+from noetl.storage.sqlite.schema import is_of_today, prepare
+from noetl.storage.sqlite.session import Session, connected, readable
 from noetl.storage.sqlite.unit import Unit
 
 T = TypeVar("T")
@@ -29,6 +29,7 @@ class Database:
     def __init__(
         self, path: Path, *, namespace: str = "default", busy_s: float = BUSY_S, health: Health | None = None
     ) -> None:
+        self._path = path
         self._health = health
         self._writer = _Writer(path, namespace, busy_s)
         self._reader = _Reader(path, namespace, busy_s)
@@ -38,6 +39,12 @@ class Database:
     async def open(self) -> None:
         """Finds out whether the file can be used, and makes it ready."""
         await self._writes.ask(lambda _: None)
+
+    async def open_to_read(self) -> None:
+        """As `open`, for those who only look. They need no right to write, and wait for no writer."""
+        if await self._reads.ask(lambda session: is_of_today(session.connection, str(self._path))):
+            return
+        await self.open()
 
     async def write(self, job: Callable[[Unit], T], doing: str = "") -> T:
         """`doing` names the kind of work, where a run needs it."""
@@ -101,7 +108,7 @@ class _Writer:
         version: object = unit.session.connection.execute("PRAGMA data_version").get
         if version != self._version:
             unit.forget()
-            refuse_newer(unit.session.connection, str(self._path))
+            is_of_today(unit.session.connection, str(self._path))
             self._version = version
 
 
@@ -128,7 +135,7 @@ class _Reader:
             _close(self._session)
 
     def _opened(self) -> Session:
-        connection: apsw.Connection = connected(self._path, self._busy_s)
+        connection: apsw.Connection = readable(self._path, self._busy_s)
         connection.execute("PRAGMA query_only = 1")
         return Session(connection, self._namespace)
 

@@ -11,13 +11,10 @@ from noetl.engine.events import Parent, Path
 from noetl.engine.incidents import Incident, Kind
 from noetl.engine.leases import Work
 from noetl.engine.reference import encode_value, has_mark, revive
-from noetl.engine.worklist import Row
 from noetl.ports import LogChunk, Message, Registered, Summary, Timer
+from noetl.storage.granting import Key
 
 T = TypeVar("T")
-Key = tuple[str, Row]
-"""The execution of a row of work, and its place in there."""
-
 TimerCommand = EndWait | ExpireStep | Continue
 Body = StartChild | CancelChild | TellParent
 

@@ -13,16 +13,16 @@ VERSION = 2
 
 def prepare(connection: apsw.Connection, path: str) -> None:
     """One query where the schema is that of today."""
-    if refuse_newer(connection, path) != VERSION:
+    if not is_of_today(connection, path):
         _migrate(connection, path)
 
 
-def refuse_newer(connection: apsw.Connection, path: str) -> int | None:
-    """The version of the file, which we know."""
+def is_of_today(connection: apsw.Connection, path: str) -> bool:
+    """Whether the file has the schema that we know best; a newer one is refused."""
     found = _version(connection)
     if found is not None and found > VERSION:
         raise newer(path, found, VERSION)
-    return found
+    return found == VERSION
 
 
 def _version(connection: apsw.Connection) -> int | None:

@@ -56,6 +56,20 @@ def connected(path: Path, busy_s: float) -> apsw.Connection:
     return connection
 
 
+def readable(path: Path, busy_s: float) -> apsw.Connection:
+    """A file in a folder where nothing can be written is read as it stands, if it is whole without its log."""
+    connection = connected(path, busy_s)
+    try:
+        connection.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+    except (apsw.CantOpenError, apsw.ReadOnlyError):
+        connection.close()
+        if path.with_name(f"{path.name}-wal").exists():
+            raise
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
+    return connection
+
+
 def as_list(values: Sequence[object]) -> str:
     """A list as one value, for queries that take any number of them."""
     return msgspec.json.encode(values).decode()

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-import msgspec
-
 from noetl.engine import leases
 from noetl.engine.leases import Work
-from noetl.engine.worklist import Row, is_within, may_claim
+from noetl.engine.worklist import Row
 from noetl.ports import Ask, Expired, Granted, Revoked
+from noetl.storage.granting import Key, grant, grant_each
 from noetl.storage.sqlite.counters import Counters
-from noetl.storage.sqlite.records import Key, KeyRow, WorkRow, encode_work, path_text
+from noetl.storage.sqlite.records import KeyRow, WorkRow, encode_work, path_text
 from noetl.storage.sqlite.session import Session, Value, as_list
 
 
@@ -87,14 +86,7 @@ class WorkRows:
 
     def grant_each(self, keys: Iterable[Key], ask: Ask, now: float) -> list[Granted]:
         """What has more to give goes to the back of the queue."""
-        granted: list[Granted] = []
-        slots = ask.slots
-        for key in keys:
-            found = self._grant(key, msgspec.structs.replace(ask, slots=slots), now) if slots > 0 else None
-            if found is not None:
-                granted.append(found)
-                slots -= found.lease.slots
-        return granted
+        return grant_each(keys, ask, lambda key, ask: self._grant(key, ask, now))
 
     def renew(self, held: Granted, now: float, lease_s: float) -> bool:
         work = self._rows[held.execution_id].get(held.row)
@@ -120,26 +112,14 @@ class WorkRows:
         return leases.poison(self._rows[key[0]][key[1]])
 
     def _grant(self, key: Key, ask: Ask, now: float) -> Granted | None:
-        rows = self._rows[key[0]]
-        work = rows[key[1]]
-        if not is_within(key[0], ask.within) or not may_claim(rows, key[1], ask.worker, ask.pools):
+        found = grant(key, self._rows[key[0]], ask, epoch=self._counters.epoch + 1, now=now)
+        if found is None:
             return None
-        claimed = leases.claim(
-            work,
-            worker=ask.worker,
-            epoch=self._counters.epoch + 1,
-            now=now,
-            lease_s=ask.lease_s,
-            slots=ask.slots,
-            indexes_max=leases.at_once(work, ask.slots, ask.indexes_max),
-        )
-        if claimed is None:
-            return None
-        left, lease = claimed
+        left, granted = found
         self._counters.draw_epoch()
         self._places.pop(key, None)
         self.put(key, left)
-        return Granted(*key, lease, work.deliveries.get(lease.next, 0) + 1)
+        return granted
 
     # ------------------------------------------------------------------------------ the table
 
