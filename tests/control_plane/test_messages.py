@@ -185,7 +185,10 @@ async def test_a_lost_workload_fails_the_call_and_holds_up_no_other_message(rig:
     rig.results.lose_all()
     rig.results.is_mute = False
     assert await rig.end(lost) == "completed"  # by an arc from the failed step
-    assert "StepFailed" in await rig.names(lost)
+    (error,) = [fact.output.error for fact in await rig.facts(lost) if isinstance(fact, e.StepFailed)]
+    assert error is not None
+    assert (error.kind, error.retryable) == ("reference_not_available", True)
+    assert "the workload of playbook 'kid' is lost: the data of {'sha256': '" in error.message
 
 
 @played

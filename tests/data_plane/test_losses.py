@@ -1,6 +1,7 @@
 """Stored data that cannot be had: whoever needs it hears so at once, whose it was, and nobody else does."""
 
 import asyncio
+from collections.abc import Mapping
 
 import msgspec
 import pytest
@@ -8,13 +9,14 @@ import pytest
 from noetl.control_plane.plane import Plane
 from noetl.data_plane.losses import told
 from noetl.engine import events as e
+from noetl.engine.commands import Rejection
 from noetl.engine.cursor import Cursor, Frame, Turn
 from noetl.engine.leases import Lease
 from noetl.engine.output import Error, Output
 from noetl.engine.reference import External, Loss, Reference
 from noetl.engine.rerun import Cut
 from noetl.ports import Claim, Console, Granted, Loop, ToolCall
-from tests.runtime import Rig, head, played
+from tests.runtime import Rig, chain, head, played
 
 RESULT = "spec: { result: { inline_max_bytes: 1000, ttl: 1h } }"
 TEXT = (
@@ -253,6 +255,38 @@ async def test_of_a_loop_whose_collection_is_gone_only_iterations_that_need_thei
     found = [error.message for error in errors if error is not None]
     assert len(found) == 2
     assert all("the data of step `load` is not in the result store; restore it" in message for message in found)
+
+
+async def refused(rig: Rig, text: str, workload: Mapping[str, object], from_step: str) -> Rejection:
+    """A rerun on a server that starts after all stored data was lost."""
+    plane = rig.serve()
+    worker = rig.work(plane)
+    name = await rig.begin(plane, text, workload)
+    assert await rig.end(name) == "completed"
+    await worker.stop(1.0)
+    await plane.stop()
+    rig.results.lose_all()
+    origin = await rig.store.summary(name)
+    assert origin is not None
+    asked = await rig.serve().rerun(origin, Cut(from_step=from_step), {}, "again")
+    assert isinstance(asked, Rejection)
+    assert await rig.store.incidents(None, 10) == ()
+    assert rig.status("again") == "unknown"
+    return asked
+
+
+@played
+async def test_a_rerun_whose_workload_is_gone_is_refused(rig: Rig) -> None:
+    found = await refused(rig, chain("a"), {"rows": ["x" * 70_000]}, "a")
+    assert "cannot be read: the data of {'sha256': '" in found.message
+    assert found.message.endswith("is not in the result store; restore it from a backup, or run again what made it")
+
+
+@played
+async def test_a_rerun_that_cannot_begin_without_what_is_gone_is_refused_and_leaves_nothing(rig: Rig) -> None:
+    rig.bench.does["load"] = large
+    found = await refused(rig, LOOP, {}, "use")
+    assert found.message.startswith("nothing was begun: a decision needs stored data: the data of {'sha256': '")
 
 
 # ------------------------------------------------------------------------------ whose it is

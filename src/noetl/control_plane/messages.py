@@ -16,7 +16,7 @@ from noetl.engine.effects import CancelChild, StartChild, TellParent
 from noetl.engine.output import failed
 from noetl.engine.worklist import is_within
 from noetl.ports import Busy, Catalog, Message, Store, Unavailable
-from noetl.supply.shelf import Missing
+from noetl.supply.shelf import MissingData
 from noetl.supply.waiting import wait_for
 
 Absent = Callable[[str, Mapping[str, object]], Awaitable[Sequence[str]]]
@@ -101,15 +101,18 @@ class Messages:
             )
         try:
             workload = await self._shelf.hydrated(start.workload)
-        except Missing as gone:
-            return _refusal(id_, start, f"the workload of playbook {start.path!r} is lost: {gone}")
+        except MissingData as gone:
+            message = f"the workload of playbook {start.path!r} is lost: {gone}"
+            return _refusal(id_, start, message, gone.loss.kind, retryable=gone.loss.retryable)
         request = await self._reruns.of_child(msgspec.structs.replace(start, workload=workload), found.digest)
         missing = await self._absent(found.digest, request.workload)
         return Letter(msgspec.structs.replace(request, missing=missing), done=id_)
 
 
-def _refusal(id_: int, start: StartChild, message: str) -> Letter:
+def _refusal(
+    id_: int, start: StartChild, message: str, kind: str = "playbook_failed", *, retryable: bool = False
+) -> Letter:
     """A child that cannot be: its parent hears of it."""
-    output, parent = failed("playbook_failed", message), start.parent
+    output, parent = failed(kind, message, retryable=retryable), start.parent
     told = EndWait(parent.step_run_id, parent.path, parent.task_run_id, output)
     return Letter(None, done=id_, effects=(TellParent(parent.execution_id, told),))
