@@ -127,7 +127,7 @@ async def test_a_child_knows_nothing_of_our_environment_and_descriptors() -> Non
     environment, descriptors, is_leader = output.data
     facts = {name for name in environment if name.startswith("NOETL_")}
     assert set(environment) - facts <= {"PATH", "HOME", "LANG", "TMPDIR", "LC_CTYPE"}
-    assert (environment["NOETL_IDEMPOTENCY_KEY"], environment["NOETL_ATTEMPT"]) == ("key-1", "2")
+    assert (environment["NOETL_IDEMPOTENCY_KEY"], environment["NOETL_ATTEMPT"]) == ("execution-1.key-1", "2")
     assert "s3cret" not in str(environment)
     assert is_leader
     assert len(descriptors) == 7  # three streams, both ends of its channel, what ties it to us, and the listing itself

@@ -99,7 +99,7 @@ async def test_a_script_knows_its_task_and_nothing_of_our_environment() -> None:
     lines = output.data.splitlines()
     names = {line.partition("=")[0] for line in lines if "=" in line and not line.startswith("NOETL_")}
     assert names <= {"PATH", "HOME", "LANG", "TMPDIR", "PWD", "SHLVL", "_", "OLDPWD"}
-    assert "NOETL_IDEMPOTENCY_KEY=key-1" in lines
+    assert "NOETL_IDEMPOTENCY_KEY=execution-1.key-1" in lines
     assert "s3cret" not in output.data
     assert lines[-3:] == ["5", "64", "0"]  # three streams, what ties it to us, and the listing itself
 

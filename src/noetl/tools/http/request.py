@@ -3,7 +3,6 @@
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from hashlib import sha256
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
@@ -13,10 +12,8 @@ from yarl import URL
 from noetl import __version__
 from noetl.engine.reference import Reference, word_of
 from noetl.ports import ToolCall
+from noetl.supply.idempotency import idempotency_key
 from noetl.tools.http.inflating import ENCODINGS
-
-KEY_CHARS_MAX = 255
-"""How long an `Idempotency-Key` may be so that servers take it."""
 
 FORM = "application/x-www-form-urlencoded"
 _BODIES = ("json", "data", "form", "body")
@@ -170,12 +167,6 @@ def _completed(call: ToolCall, own: Pairs, auth: Pairs) -> Pairs:
         **dict(auth),
     }
     return (*own, *((name, value) for name, value in added.items() if name.lower() not in known))
-
-
-def idempotency_key(call: ToolCall) -> str:
-    """Equal for retries and crash re-runs, and never that of another execution."""
-    key = f"{call.execution_id}.{call.key}"
-    return key if len(key) <= KEY_CHARS_MAX and key.isascii() else sha256(key.encode()).hexdigest()
 
 
 def _auth_of(call: ToolCall) -> Pairs:
