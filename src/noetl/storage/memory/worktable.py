@@ -8,11 +8,9 @@ import msgspec
 
 from noetl.engine import leases
 from noetl.engine.leases import Work
-from noetl.engine.worklist import Row, is_within, may_claim
+from noetl.engine.worklist import Row
 from noetl.ports import Ask, Expired, Granted, Revoked
-
-Key = tuple[str, Row]
-"""The execution of a row, and its place in there."""
+from noetl.storage.granting import Key, grant, grant_each, is_for
 
 Parked = Callable[[str], bool]
 
@@ -55,7 +53,7 @@ class WorkTable:
 
     def claim(self, ask: Ask, limit: int, now: float, is_parked: Parked) -> list[Granted]:
         """The oldest first; what has more to give goes to the back of the queue."""
-        free = (key for key in self._open if not is_parked(key[0]) and self._is_for(key, ask))
+        free = (key for key in self._open if not is_parked(key[0]) and is_for(key, self._rows[key[0]], ask))
         return self._grant_each(list(islice(free, limit)), ask, now)
 
     def claim_from(self, name: str, ask: Ask, now: float) -> list[Granted]:
@@ -87,39 +85,18 @@ class WorkTable:
                 found[key] = None
         return found
 
-    def _is_for(self, key: Key, ask: Ask) -> bool:
-        return is_within(key[0], ask.within) and may_claim(self._rows[key[0]], key[1], ask.worker, ask.pools)
-
     def _grant_each(self, keys: Iterable[Key], ask: Ask, now: float) -> list[Granted]:
-        granted: list[Granted] = []
-        slots = ask.slots
-        for key in keys:
-            found = self._grant(key, msgspec.structs.replace(ask, slots=slots), now) if slots > 0 else None
-            if found is not None:
-                granted.append(found)
-                slots -= found.lease.slots
-        return granted
+        return grant_each(keys, ask, lambda key, ask: self._grant(key, ask, now))
 
     def _grant(self, key: Key, ask: Ask, now: float) -> Granted | None:
-        work = self._rows[key[0]][key[1]]
-        if not self._is_for(key, ask):
+        found = grant(key, self._rows[key[0]], ask, epoch=self._epoch + 1, now=now)
+        if found is None:
             return None
-        claimed = leases.claim(
-            work,
-            worker=ask.worker,
-            epoch=self._epoch + 1,
-            now=now,
-            lease_s=ask.lease_s,
-            slots=ask.slots,
-            indexes_max=leases.at_once(work, ask.slots, ask.indexes_max),
-        )
-        if claimed is None:
-            return None
+        left, granted = found
         self._epoch += 1
-        left, lease = claimed
         self._open.pop(key, None)
         self.put(key, left)
-        return Granted(key[0], key[1], lease, work.deliveries.get(lease.next, 0) + 1)
+        return granted
 
     def _index(self, key: Key, work: Work) -> None:
         if not leases.is_open(work):
