@@ -1,5 +1,7 @@
 """No event is larger than the limit, whatever it is made of, and nothing is lost by it."""
 
+import sys
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -11,7 +13,7 @@ from noetl.engine.cursor import Cursor, Frame
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.gathering import Gathered, Intervals
 from noetl.engine.output import Error, Loop, Output, Status, failed
-from noetl.engine.reference import External, Gone, Reference, encode_value
+from noetl.engine.reference import External, Gone, Reference, ReferenceMeta, decode_value, encode_value
 from noetl.engine.size import (
     PAYLOAD_BYTES_MAX,
     PAYLOAD_BYTES_MIN,
@@ -372,3 +374,21 @@ def test_the_owner_of_stored_data_is_the_step_whose_output_holds_it() -> None:
     outputs = {"x": {"data": one, "status": "ok"}, "y": {"data": {"in": [two]}}}
     assert owner_of(two.reference, outputs) == "y"
     assert owner_of(Reference("blob", {"sha256": "other"}), outputs) is None
+
+
+def test_large_data_without_references_is_decoded_and_not_walked_through() -> None:
+    data = encode_value([{"id": number} for number in range(10_000)])
+    stored = External(Reference("blob", {"sha256": "a"}, meta=ReferenceMeta(sha256="a")))
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        found = hydrate(stored, lambda _: data)
+    finally:
+        sys.setprofile(None)
+    assert found == decode_value(data)
+    assert calls < 100

@@ -200,7 +200,10 @@ def hydrate(
         error = gone.get(key_of(value.reference))
         if error is not None:
             return Gone(value, error)
-        found = hydrate(decode_value(fetch(value.reference)), fetch, gone)
+        data = fetch(value.reference)
+        found = decode_value(data)
+        if has_mark(data):  # to walk through data takes ten times as long as to decode it
+            found = hydrate(found, fetch, gone)
         return _patched(found, hydrate(value.patch, fetch, gone)) if value.patch else found
     if isinstance(value, Reference):
         return value
