@@ -257,6 +257,12 @@ class Rig:
         assert isinstance(asked, str), asked
         return asked
 
+    async def begin_until(self, plane: Plane, text: str, task: str) -> str:
+        """Begins an execution; the answer comes once that task of it runs, and nothing else."""
+        name = await self.begin(plane, text)
+        await self.until(lambda: self.bench.running == [task])
+        return name
+
     async def ran(self, text: str, **does: Does) -> str:
         """The name of an execution that one server and one worker have brought to its end. `does` is for its tasks."""
         plane = self.serve()

@@ -117,8 +117,7 @@ async def test_a_run_that_waits_for_a_child_is_held_by_who_holds_the_child(rig: 
     await rig.register(CALLED)
     rig.bench.does["only"] = forever
     worker = rig.work(plane)
-    await rig.begin(plane, CALLER)
-    await rig.until(lambda: rig.bench.running == ["only"])
+    await rig.begin_until(plane, CALLER, "only")
     await rig.free()
     assert await interrupted(rig.store, "caller") is None
     await worker.stop(0.0)

@@ -95,8 +95,7 @@ async def test_another_worker_goes_on_after_the_last_recorded_task(rig: Rig) -> 
     first = rig.work(plane)
 
     rig.bench.does["b"] = forever
-    name = await rig.begin(plane, pipeline(python("a"), python("b"), python("c")))
-    await rig.until(lambda: rig.bench.running == ["b"])
+    name = await rig.begin_until(plane, pipeline(python("a"), python("b"), python("c")), "b")
     await first.stop(0.0)
     del rig.bench.does["b"]
     rig.work(plane, "w2")
@@ -377,8 +376,9 @@ async def test_what_is_selected_is_known_to_a_worker_that_goes_on(rig: Rig) -> N
 
     rig.bench.does = {"a": answering(Output(data=["x" * 1_000] * 300)), "b": forever}
     given = '{ named: "{{ a.data.n }}", prev: "{{ _prev.n }}", size: "{{ _prev | length }}" }'
-    name = await rig.begin(plane, pipeline(selecting("a", 'n: "{{ output.data | length }}"'), python("b", input=given)))
-    await rig.until(lambda: rig.bench.running == ["b"])
+    name = await rig.begin_until(
+        plane, pipeline(selecting("a", 'n: "{{ output.data | length }}"'), python("b", input=given)), "b"
+    )
     await first.stop(0.0)
     del rig.bench.does["b"]
     rig.work(plane, "w2")

@@ -37,8 +37,7 @@ async def test_a_worker_that_is_cut_off_stops_before_another_can_have_its_work(r
     rig.work(line, "cut", limits)
     gate = Gate()
     rig.bench.does["a"] = gate
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     line.is_cut = True
     rig.work(plane, "other", limits)
     await rig.until(lambda: rig.bench.count("a") == 2, within_s=100.0)
@@ -62,8 +61,7 @@ async def test_a_worker_that_stood_still_asks_before_it_stops_what_runs(rig: Rig
     line = Slow(plane)
     rig.bench.does["a"] = gate
     rig.work(line)
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     rig.loop.skip(3_600.0)
     await asyncio.sleep(20.0)
     assert gate.stopped == 0
@@ -97,8 +95,7 @@ async def test_work_that_is_cancelled_is_stopped_and_its_late_report_refused(rig
     plane = rig.serve()
     worker = rig.work(plane)
     gate = rig.bench.does["a"] = Gate()
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     await plane.cancel(name)
     await rig.until(lambda: gate.stopped == 1, within_s=0.5)
     assert not worker.holdings
@@ -157,8 +154,7 @@ async def test_a_start_is_told_alone_when_its_work_takes_long(rig: Rig) -> None:
     plane = rig.serve()
     rig.work(plane)
     gate = rig.bench.does["a"] = Gate()
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     assert "TaskStarted" not in await rig.names(name)
     await asyncio.sleep(0.3)
     assert (await rig.names(name))[-2:] == ["StepStarted", "TaskStarted"]
@@ -247,8 +243,7 @@ async def test_a_stop_lets_what_runs_end_and_begins_nothing_more(rig: Rig) -> No
     line = Line(plane)
     worker = rig.work(line, limits=Limits(slots=1, prefetch=8))
     gate = rig.bench.does["a"] = Gate()
-    name = await rig.begin(plane, loop_of(5))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, loop_of(5), "a")
     stopping = asyncio.create_task(worker.stop(100.0))
     await rig.free()
     gate.event.set()
@@ -265,8 +260,7 @@ async def test_what_does_not_end_in_time_is_stopped_and_given_back_without_blame
     plane = rig.serve()
     worker = rig.work(plane)
     gate = rig.bench.does["a"] = Gate()
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     began_at = rig.loop.time()
     await worker.stop(5.0)
     assert rig.loop.time() - began_at < 6.0
@@ -296,8 +290,7 @@ async def test_a_tool_that_takes_its_time_to_stop_is_waited_for(rig: Rig) -> Non
         return Output()
 
     rig.bench.does["a"] = does
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     await worker.stop(0.0)
     assert cleaned == ["a"]
     assert [chunk.text for chunk in await rig.store.logs(name, 0, 10)] == ["cleaned up"]
@@ -321,8 +314,7 @@ async def test_what_is_given_back_runs_elsewhere_only_once_it_has_ended_here(rig
         return Output()
 
     rig.bench.does["a"] = does
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     rig.work(plane, "w2")
     await first.stop(0.0)
     assert await rig.end(name) == "completed"
@@ -335,8 +327,7 @@ async def test_a_worker_stops_though_its_server_does_not_answer(rig: Rig) -> Non
     line = Line(plane)
     worker = rig.work(line)
     rig.bench.does["a"] = Gate()
-    await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    await rig.begin_until(plane, chain("a"), "a")
     line.is_cut = True
     await worker.stop(1.0)
     assert rig.bench.running == []

@@ -71,8 +71,7 @@ async def test_an_execution_that_nobody_works_on_is_told_as_interrupted(rig: Rig
     plane = rig.serve()
     rig.bench.does["a"] = forever
     worker = rig.work(plane)
-    name = await rig.begin(plane, chain("a"))
-    await rig.until(lambda: rig.bench.running == ["a"])
+    name = await rig.begin_until(plane, chain("a"), "a")
     await rig.free()
     assert [each.status for each in await listed(rig.store, Arguments(), NOBODY)] == ["running"]
     await worker.stop(0.0)
