@@ -12,6 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 FUNCTION_LINES_MAX = 60
 FILE_LINES_MAX = 500
+SKIPS = {"skip", "skipif", "xfail", "importorskip"}
 EMPTY_NAMES = {"utils", "util", "common", "helpers", "helper", "base", "manager", "misc"}
 
 # Where a blind `except` is right, and why: one for each border that exceptions of all kinds come over. Only in a child
@@ -105,6 +106,13 @@ def _is_test(node: ast.AST) -> TypeGuard[ast.FunctionDef | ast.AsyncFunctionDef]
     return isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_")
 
 
+def skipped_tests(text: str) -> Iterator[str]:
+    """A test that does not run everywhere says what holds elsewhere instead."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and node.attr in SKIPS and ast.unparse(node).startswith("pytest."):
+            yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
 def _is_assertion(node: ast.AST) -> bool:
     expects = isinstance(node, ast.withitem) and ast.unparse(node.context_expr).startswith("pytest.raises(")
     return expects or isinstance(node, ast.Assert)
@@ -147,6 +155,10 @@ def test_who_outlives_a_bug_is_known() -> None:
 
 def test_every_test_asserts_in_its_own_body() -> None:
     assert findings(TESTS, unasserting_tests) == []
+
+
+def test_no_test_is_left_out() -> None:
+    assert findings(TESTS, skipped_tests) == []
 
 
 def test_a_file_is_named_for_what_it_holds() -> None:
@@ -195,6 +207,11 @@ def test_a_test_without_an_assertion_is_found(body: str) -> None:
 @pytest.mark.parametrize("body", ["assert judge(1) == 2", "with pytest.raises(KeyError):\n        judge(1)"])
 def test_a_test_with_an_assertion_is_left_alone(body: str) -> None:
     assert list(unasserting_tests(f"async def test_it():\n    {body}\n")) == []
+
+
+@pytest.mark.parametrize("skip", ["pytest.mark.skipif(True)", "pytest.mark.xfail", "pytest.importorskip('x')"])
+def test_a_test_that_may_be_left_out_is_found(skip: str) -> None:
+    assert list(skipped_tests(f"first = 1\nskips = {skip}\n")) == [f"line 2: {skip.partition('(')[0]}"]
 
 
 @pytest.mark.parametrize("trace", ["/ro" + "ot/x", "see ../sha" + "red/y", "https://py" + "pi.org/simple"])
