@@ -135,6 +135,53 @@ def test_a_secret_is_hidden_inside_json_of_every_kind_and_inside_html(secret: st
     assert hidden(pages, secret) == [MASK] * len(pages)
 
 
+HOOK = "https://joe:hunter2%40pass@Hooks.example:81/services/x/../T0p5ecret?sig=XyZ%2BsecretXyZ==&v=1#top"
+
+
+@pytest.mark.parametrize(
+    ("shown", "left"),
+    [
+        (HOOK, MASK),
+        ("https://hooks.example:81/services/x/../T0p5ecret?sig=XyZ%2BsecretXyZ==&v=1", f"https://{MASK}"),
+        ("http://other.example/new?sig=XyZ%2BsecretXyZ==&v=1", f"http://other.example/new?{MASK}"),
+        ("/services/T0p5ecret?v=1&sig=XyZ%2BsecretXyZ%3D%3D", f"/services/{MASK}?v=1&sig={MASK}"),
+        ({"sig": "XyZ+secretXyZ=="}, {"sig": MASK}),
+        (f"Basic {base64.b64encode(b'joe:hunter2@pass').decode()}", f"Basic {MASK}"),
+        ("no password hunter2@pass for joe", f"no password {MASK} for joe"),
+        ("services of joe", "services of joe"),
+    ],
+)
+def test_a_secret_that_is_an_address_is_hidden_in_what_is_made_of_it(shown: object, left: object) -> None:
+    assert hidden(shown, HOOK) == left
+
+
+@pytest.mark.parametrize("address", ["https://a.example/x", "https://j:p@a.example/x"])
+def test_a_login_that_is_hardly_there_hides_nothing(address: str) -> None:
+    encoded = [base64.b64encode(login).decode() for login in (b":", b"j:p")]
+    assert hidden(encoded, address) == encoded
+    assert not {"", "p"} & set(texts_of(address))
+
+
+def test_a_secret_is_hidden_in_small_and_large_letters_where_it_is_long_enough() -> None:
+    assert hidden("x-s3cret-name: S3CRET-NAME", "S3cret-Name") == f"x-{MASK}: {MASK}"
+    assert hidden("the city of YORK", "York") == "the city of YORK"
+
+
+@pytest.mark.parametrize("secret", ['p4ss "w0rd" \'q', "it's 5ecret", 'a "5ecret"', "back\\'slash", "t4b\there \x00"])
+def test_a_secret_is_hidden_in_what_python_prints(secret: str) -> None:
+    printed = [
+        repr(secret),
+        repr([secret]),
+        repr(KeyError(secret)),
+        repr(f"'{secret}"),
+        repr(f'"{secret}'),
+        ascii(secret),
+    ]
+    for text in printed:
+        assert MASK in str(hidden(text, secret))
+        assert "5ecret" not in str(hidden(text, secret))
+
+
 def test_what_is_neither_text_nor_mapping_holds_no_secret() -> None:
     assert list(texts_of(None)) == []
 

@@ -109,6 +109,43 @@ async def test_no_secret_is_left_in_what_an_execution_leaves_behind(login: str) 
     assert any(len(blob) > LARGE for blob in ended.results._blobs.values())
 
 
+ADDRESS = """
+keychain: [ { name: hook, kind: env, var: HOOK } ]
+workflow:
+  - step: tell
+    tool: { kind: http, method: POST, input: { url: "{{ keychain.hook }}", params: { a: 1 } } }
+"""
+
+
+async def elsewhere(request: web.Request) -> web.StreamResponse:
+    return web.Response(status=307, headers={"Location": f"/new?{request.query_string}"})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://bob:hunter2pass@{host}/echo?sig=XyZsecretXyZ",
+        "http://bob:hunter2pass@{host}/echo?sig=XyZsecret%2FXyZ%3D%3D#top",
+        " http://{host}/x/../echo?sig=XyZsecretXyZ ",
+        "http://{host}/echo?form=error&sig=XyZsecretXyZ",
+        "http://{host}/moved?sig=XyZsecretXyZ",
+        "http://{host}/XyZsecret1?sig=ü",
+        "http://127.0.0.1:1/echo?sig=XyZsecretXyZ==#x",
+        "http://127.0.0.1:99999/echo?sig=XyZsecretXyZ==#x",
+        "XyZsecretXyZ-as-host/+value",
+        "http://XyZsecretXyZ-as-host.invalid/+value",
+    ],
+)
+async def test_no_part_of_an_address_that_is_a_secret_is_left_behind(address: str) -> None:
+    async with site({"/moved": elsewhere, "/{any}": echo}) as server:
+        hook = address.replace("{host}", server.url.removeprefix("http://"))
+        ended = await execute(ADDRESS, {"HOOK": hook})
+    left = ended.everything().lower()
+    secrets = ("XyZsecret", "hunter2pass", base64.b64encode(b"bob:hunter2pass").decode())
+    assert [text for text in secrets if text.lower().encode() in left] == []
+    assert b"***" in left
+
+
 async def test_a_missing_secret_is_named_before_anything_starts() -> None:
     ended = await execute("""
 keychain: [ { name: token, kind: env, var: NOWHERE } ]

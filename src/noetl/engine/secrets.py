@@ -1,7 +1,7 @@
 """Which secrets a task reads, and how they are kept out of everything that is recorded.
 
-A secret is hidden as it is, line by line, and in the forms that travel: base64, percent-encoded, and as text inside
-JSON or HTML.
+A secret is hidden as it is, line by line, in the parts that stand by themselves where it is an address, and in the
+forms that travel: base64, percent-encoded, in small or large letters, and as text inside JSON, HTML or Python.
 """
 
 from binascii import b2a_base64
@@ -11,6 +11,7 @@ from typing import AnyStr, Generic
 
 import msgspec
 
+from noetl.engine.addresses import address_of, login_of, parts_of
 from noetl.engine.parts import templates_in
 from noetl.engine.reference import each_value
 from noetl.expressions.template import parse
@@ -25,6 +26,9 @@ ENCODED_CHARS_MIN = 8
 
 LINE_CHARS_MIN = 8
 """So long must a line of a secret be that is hidden by itself, such as one of a private key."""
+
+LETTERS_MIN = 8
+"""So long must a secret be that is hidden in small and in large letters too, as names of hosts and headers are sent."""
 
 NUMBER_CHARS_MIN = 6
 """A shorter number, such as a port, is among ordinary data too often."""
@@ -56,6 +60,7 @@ def texts_of(value: object) -> Iterator[str]:
     """Every text and every long number in what a keychain entry holds, in all forms in which it travels."""
     if isinstance(value, str):
         yield from _forms(value)
+        yield from _inside_address(value)
     elif isinstance(value, int | float) and len(str(value)) >= NUMBER_CHARS_MIN:
         yield from _forms(str(value))
     elif isinstance(value, list | tuple):
@@ -213,10 +218,23 @@ def _forms(secret: str) -> Iterator[str]:
     if len(secret) < SECRET_CHARS_MIN:
         return
     yield from _base64_parts(secret.encode("utf-8", "surrogatepass"))
+    if len(secret) >= LETTERS_MIN:
+        yield from (secret.lower(), secret.upper())
     if not secret.isascii() or not secret.replace("_", "").isalnum():
         yield from _quoted(secret)
         yield from _inside_json(secret)
         yield from _inside_html(secret)
+        yield from _inside_python(secret)
+
+
+def _inside_address(secret: str) -> Iterator[str]:
+    address = address_of(secret)
+    if address is None:
+        return
+    for part in parts_of(address):
+        if len(part) >= SECRET_CHARS_MIN:
+            yield from _forms(part)
+    yield from _base64_alphabets(_base64(login_of(address).encode("utf-8", "surrogatepass")))
 
 
 def _lines(secret: str) -> Iterator[str]:
@@ -273,6 +291,13 @@ def _inside_html(secret: str) -> Iterator[str]:
     yield text
     quoted = text.replace('"', "&quot;")
     yield from (quoted.replace("'", mark) for mark in ("'", "&#x27;", "&#39;"))
+
+
+def _inside_python(secret: str) -> Iterator[str]:
+    """As `repr` writes it, in which the quotes around it are those that are not inside, or else are escaped."""
+    escaped = repr(f"'\"{secret}")[4:-1]
+    yield escaped
+    yield escaped.replace("\\'", "'")
 
 
 def _base64(data: bytes) -> str:
