@@ -24,7 +24,8 @@ def test_an_address_is_told_from_other_secrets(text: str, address: Address | Non
 
 
 @pytest.mark.parametrize(
-    ("login", "sent"), [("joe:p%40ss", "joe:p@ss"), ("t0ken", "t0ken:"), (":t0ken", ":t0ken"), ("", ":")]
+    ("login", "sent"),
+    [("joe:p%40%c3%BC5%", "joe:p@ü5%"), ("j:%FF", "j:\ufffd"), ("t0ken", "t0ken:"), (":t0ken", ":t0ken"), ("", ":")],
 )
 def test_a_login_is_sent_as_it_is_meant(login: str, sent: str) -> None:
     assert login_of(Address(login, "h", "", "")) == sent

@@ -4,8 +4,8 @@ Whoever sends a request takes the login and the fragment off, writes the rest in
 to another place with the same query. What is no secret by its looks, such as `services` or a date, is left in the open.
 """
 
+import re
 from collections.abc import Iterator
-from urllib.parse import unquote
 
 import msgspec
 
@@ -39,7 +39,7 @@ def address_of(text: str) -> Address | None:
 def login_of(address: Address) -> str:
     """As it is sent: a name and a password, either of which may be empty."""
     name, _, password = address.login.partition(":")
-    return f"{unquote(name)}:{unquote(password)}"
+    return f"{_meant(name)}:{_meant(password)}"
 
 
 def parts_of(address: Address) -> Iterator[str]:
@@ -47,7 +47,7 @@ def parts_of(address: Address) -> Iterator[str]:
     for part in dict.fromkeys(_parts(address)):
         yield part
         if "%" in part:
-            yield unquote(part)
+            yield _meant(part)
 
 
 def _parts(address: Address) -> Iterator[str]:
@@ -66,3 +66,13 @@ def _is_telling(part: str) -> bool:
     """Not one that is all words, or all digits as a date is."""
     has = (any(map(str.islower, part)), any(map(str.isupper, part)), any(map(str.isdigit, part)))
     return len(part) >= SURE_CHARS_MIN or (len(part) >= PART_CHARS_MIN and sum(has) > 1)
+
+
+def _meant(part: str) -> str:
+    """Without percent signs. What these do not make text of stays a sign for it, as in what others show."""
+    data = re.sub(rb"%([0-9A-Fa-f]{2})", _byte, part.encode("utf-8", "surrogatepass"))
+    return data.decode("utf-8", "replace")
+
+
+def _byte(found: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(found[1].decode())
