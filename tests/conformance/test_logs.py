@@ -1,7 +1,7 @@
 """What tools printed: kept in order and bounded."""
 
 from noetl.ports import LogChunk
-from noetl.storage.bounds import CHUNKS_MAX
+from noetl.storage.bounds import CHUNKS_MAX, THE_REST
 from tests.conformance.given import E
 from tests.conformance.homes import Home
 
@@ -20,8 +20,10 @@ async def test_chunks_come_back_in_order_by_pages(home: Home) -> None:
         assert list(await store.logs("e3", 0, 9)) == []
 
 
-async def test_no_more_is_kept_of_an_execution_than_the_bound(home: Home) -> None:
+async def test_no_more_is_kept_of_an_execution_than_the_bound_and_the_last_chunk_says_so(home: Home) -> None:
     async with home.store() as store:
         await store.write_logs([chunk(number) for number in range(CHUNKS_MAX - 1)])
         await store.write_logs([chunk(number) for number in range(3)])
-        assert list(await store.logs(E, CHUNKS_MAX - 2, 9)) == [chunk(CHUNKS_MAX - 2), chunk(0)]
+        *_, before, last = await store.logs(E, CHUNKS_MAX - 2, 9)
+        assert (before, last.text) == (chunk(CHUNKS_MAX - 2), THE_REST)
+        assert list(await store.logs(E, CHUNKS_MAX, 9)) == []

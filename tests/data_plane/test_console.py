@@ -2,7 +2,7 @@
 
 import time
 
-from noetl.data_plane.console import CHUNK_CHARS_MAX, RUN_CHARS_MAX, WAITING_MAX, Printed, TaskConsole
+from noetl.data_plane.console import CHUNK_CHARS_MAX, RUN_CHARS_MAX, TOO_FAST, WAITING_CHARS_MAX, Printed, TaskConsole
 from noetl.engine.secrets import texts_of
 from noetl.ports import LogChunk
 
@@ -61,11 +61,31 @@ def test_what_is_not_kept_is_not_looked_through_for_secrets() -> None:
     assert time.monotonic() - started < 15
 
 
-def test_a_worker_that_cannot_ship_keeps_no_more_than_it_may() -> None:
+def test_a_worker_that_cannot_ship_keeps_no_more_than_it_may_and_says_so() -> None:
     printed = Printed()
-    for number in range(WAITING_MAX + 5):
-        printed.add(LogChunk("x", "run", number, 7.0, "stdout", "x"))
-    assert len(printed.take()) == WAITING_MAX
+    for number in range(2 * WAITING_CHARS_MAX // CHUNK_CHARS_MAX):
+        printed.add(LogChunk("x", "run", number, 7.0, "stdout", "x" * CHUNK_CHARS_MAX))
+    *chunks, last = printed.take()
+    assert last.text == TOO_FAST
+    assert WAITING_CHARS_MAX // 2 < sum(len(chunk.text) for chunk in chunks) < WAITING_CHARS_MAX
+    assert printed.take() == []
+
+
+def test_what_one_run_prints_in_a_row_goes_together() -> None:
+    printed = Printed()
+    one, other = console(printed), TaskConsole(printed, StillClock(), "x", "other", frozenset())
+    for text in ("a\n", "b\n"):
+        one.write(text)
+    one.write("e\n", stream="stderr")
+    other.write("c\n", stream="stderr")
+    other.write("x" * CHUNK_CHARS_MAX, stream="stderr")
+    found = [(chunk.task_run_id, chunk.stream, chunk.text[:4]) for chunk in printed.take()]
+    assert found == [
+        ("run", "stdout", "a\nb\n"),
+        ("run", "stderr", "e\n"),
+        ("other", "stderr", "c\n"),
+        ("other", "stderr", "xxxx"),
+    ]
 
 
 def test_a_secret_is_masked_even_where_it_is_written_in_two_pieces() -> None:

@@ -1,5 +1,7 @@
 """What tools print: kept in bounded chunks beside the log, never in it."""
 
+import msgspec
+
 from noetl.engine.secrets import MASK, Redactor, hideable
 from noetl.ports import Clock, LogChunk
 
@@ -7,23 +9,39 @@ RUN_CHARS_MAX = 1024 * 1024
 """What is kept of one task run; then one line says that there was more."""
 
 CHUNK_CHARS_MAX = 16 * 1024
-WAITING_MAX = 2_000
-"""Chunks that may wait to be kept."""
+WAITING_CHARS_MAX = 16 * 1024 * 1024
+"""Text that may wait to be kept."""
+
+TOO_FAST = "[something is missing here: more was printed than could be kept in time]\n"
 
 
 class Printed:
-    """The chunks of a worker that nobody keeps yet."""
+    """The chunks of a worker that nobody keeps yet. What one run prints in a row goes together."""
 
     def __init__(self) -> None:
         self._chunks: list[LogChunk] = []
+        self._chars = 0
 
     def add(self, chunk: LogChunk) -> None:
-        if len(self._chunks) < WAITING_MAX:
+        if self._chars >= WAITING_CHARS_MAX:
+            return
+        self._chars += len(chunk.text) + len(TOO_FAST)
+        if self._chars >= WAITING_CHARS_MAX:
+            chunk = msgspec.structs.replace(chunk, stream="stderr", text=TOO_FAST)
+        last = self._chunks[-1] if self._chunks else None
+        if last is not None and _are_one(last, chunk):
+            self._chunks[-1] = msgspec.structs.replace(last, text=last.text + chunk.text)
+        else:
             self._chunks.append(chunk)
 
     def take(self) -> list[LogChunk]:
-        taken, self._chunks = self._chunks, []
+        taken, self._chunks, self._chars = self._chunks, [], 0
         return taken
+
+
+def _are_one(first: LogChunk, second: LogChunk) -> bool:
+    is_same = first.task_run_id == second.task_run_id and first.execution_id == second.execution_id
+    return is_same and first.stream == second.stream and len(first.text) + len(second.text) <= CHUNK_CHARS_MAX
 
 
 class TaskConsole:

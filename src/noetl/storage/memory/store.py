@@ -31,7 +31,7 @@ from noetl.ports import (
     Summary,
     Timer,
 )
-from noetl.storage.bounds import CHUNKS_MAX
+from noetl.storage.bounds import kept
 from noetl.storage.memory.agenda import Agenda
 from noetl.storage.memory.holdings import Holdings
 from noetl.storage.memory.worktable import WorkTable
@@ -236,9 +236,9 @@ class MemoryStore:
 
     async def write_logs(self, chunks: Sequence[LogChunk]) -> None:
         for chunk in chunks:
-            kept = self._printed.setdefault(chunk.execution_id, [])
-            if len(kept) < CHUNKS_MAX:
-                kept.append(chunk)
+            printed = self._printed.setdefault(chunk.execution_id, [])
+            if (own := kept(chunk, len(printed) + 1)) is not None:
+                printed.append(own)
 
     async def logs(self, execution_id: str, after: int, limit: int) -> Sequence[LogChunk]:
         return tuple(self._printed.get(execution_id, ())[after : after + limit])

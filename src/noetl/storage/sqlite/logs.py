@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from noetl.ports import LogChunk
-from noetl.storage.bounds import CHUNKS_MAX
+from noetl.storage.bounds import kept
 from noetl.storage.sqlite.records import HeadRow
 from noetl.storage.sqlite.session import Value, as_list
 from noetl.storage.sqlite.unit import Unit
@@ -16,7 +16,6 @@ def write_logs(unit: Unit, chunks: Sequence[LogChunk]) -> None:
     rows: list[tuple[Value, ...]] = []
     for chunk in chunks:
         lengths[chunk.execution_id] = at = lengths[chunk.execution_id] + 1
-        if at <= CHUNKS_MAX:
-            name, run = chunk.execution_id, chunk.task_run_id
-            rows.append((name, at, run, chunk.number, chunk.at, chunk.stream, chunk.text))
+        if (own := kept(chunk, at)) is not None:
+            rows.append((own.execution_id, at, own.task_run_id, own.number, own.at, own.stream, own.text))
     unit.session.write("insert_logs", rows)
