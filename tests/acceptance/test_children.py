@@ -2,11 +2,13 @@
 
 import re
 import shlex
+import signal
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from tests.acceptance.live import Live, until
 from tests.acceptance.process import noetl
 
 HEAD = "apiVersion: noetl.io/v2\nkind: Playbook\nmetadata: {{ name: {name}, path: shop/{name} }}\n"
@@ -113,3 +115,32 @@ def test_iterations_are_listed_and_printed_as_people_count_and_failed_ones_are_l
     assert re.findall(r"each#1\[([0-9]+)\]", below) == [str(i) for i in range(12)]
     printed = noetl("logs", "@latest", folder=project).stdout
     assert re.findall(r"\| ([0-9]+)$", printed, re.MULTILINE) == [str(i) for i in range(12)]
+
+
+COUNT = 8
+STANDS = """workflow:
+  - step: stand
+    tool:
+      kind: script
+      script: |
+        touch "$(mktemp -p . began.XXXXXX)"
+        exec sleep 600
+"""
+MANY = f"""workflow:
+  - step: each
+    loop: {{{{ in: {list(range(COUNT))}, iterator: i, spec: {{{{ mode: parallel }}}} }}}}
+    tool: {{{{ kind: playbook, path: shop/middle }}}}
+"""
+
+
+def test_the_cancel_of_an_interrupted_run_has_reached_all_below_it_when_the_command_ends(project: Path) -> None:
+    (project / "leaf.yaml").write_text(HEAD.format(name="leaf") + STANDS, "utf-8")
+    (project / "many.yaml").write_text((HEAD + MANY).format(name="many"), "utf-8")
+    with Live("run", "many.yaml", "-q", folder=project) as run:
+        until(lambda: len(list(project.glob("began.*"))) == COUNT)
+        run.signal(signal.SIGKILL)
+        run.end()
+    ran = noetl("cancel", "@latest", folder=project)
+    assert (ran.returncode, len(ran.stderr.splitlines())) == (0, 1), ran.stderr
+    listed = msgspec.json.decode(noetl("executions", "--children", "-o", "json", folder=project).stdout)
+    assert [each["status"] for each in listed] == ["cancelled"] * (1 + 2 * COUNT)
