@@ -85,6 +85,7 @@ class World:
         self.late: list[tuple[str, Report]] = []
         self.refusals = 0
         self.store = store or Blobs()
+        self.store.logs = self.store.logs or self.executions
         self.limit_bytes = limit_bytes
         playbook = self.playbooks[0].playbook
         asked = workload(case.seed) if case.is_bulky else {}

@@ -9,6 +9,7 @@ import msgspec
 from noetl.engine import events as e
 from noetl.engine.output import Output
 from noetl.engine.program import Program, ReadyTask
+from noetl.engine.reference import LOOP_REFERENCE, External
 from noetl.playbook.model import Playbook, Task
 from tests.engine.laws.cases import Case, compiled
 from tests.engine.laws.executions import Execution
@@ -17,7 +18,7 @@ from tests.engine.laws.world import EXECUTIONS_MAX, ROOT, World
 from tests.simulation.model.expected import Expected
 from tests.simulation.model.outputs import Out
 from tests.simulation.model.predict import predict
-from tests.simulation.model.values import UNSURE, Unsure
+from tests.simulation.model.values import UNSURE, FromLog, Unsure
 
 EXPIRED = ("timeout", "deadline")
 MISSING = object()
@@ -154,6 +155,8 @@ def is_alike(want: object, found: object) -> bool:
     """Equal but for what is unsure."""
     if want is UNSURE:
         return True
+    if isinstance(want, FromLog):
+        return isinstance(found, External) and found.reference.type == LOOP_REFERENCE
     if isinstance(want, Mapping) and isinstance(found, Mapping):
         return want.keys() == found.keys() and all(is_alike(want[key], found[key]) for key in want)
     if isinstance(want, list | tuple) and isinstance(found, list | tuple):

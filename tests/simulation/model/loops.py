@@ -10,7 +10,18 @@ from noetl.playbook.model import FailureMode, Loop, LoopMode, Reducer, Step, Tas
 from tests.simulation.model.outputs import NOTHING, Out, failure, kind_of
 from tests.simulation.model.pipelines import Pipeline, Setting, Stage, Thread, bare_iterators, task_runs_max
 from tests.simulation.model.reducing import Conflict, Kept, gathered, reduced
-from tests.simulation.model.values import UNSURE, Broken, Lost, Patch, Unsure, both, patched
+from tests.simulation.model.values import (
+    UNSURE,
+    Broken,
+    FromLog,
+    Lost,
+    Patch,
+    Unsure,
+    as_worker_sees,
+    both,
+    patched,
+    scope_of_worker,
+)
 
 Values = Mapping[str, object]
 
@@ -122,6 +133,7 @@ class StepLoop:
             in_flight = found
         if items is UNSURE or isinstance(items, Reference):
             raise Lost("a collection that is stored elsewhere")
+        items = items.items if isinstance(items, FromLog) else items
         if not isinstance(items, list | tuple):
             raise StepBroken("loop_collection", UNSURE if path else None)
         return list(items), in_flight
@@ -131,14 +143,14 @@ class StepLoop:
     ) -> Ended:
         if len(path) < len(self.levels):
             return self.level(path, ctx, step, scratch)
-        thread = Thread(ctx)
+        thread = Thread(scope_of_worker(ctx))
         stage = Stage(
             self.step.tool,
             f"{self.run_id}[{','.join(map(str, path))}]",
             task_runs_max(*layers(self.setting, self.step)),
-            self.given,
+            scope_of_worker(self.given),
             dict(step),
-            scratch,
+            scope_of_worker(scratch),
             tuple(level.iterator for level in self.levels),
         )
         end = Pipeline(self.setting, thread, stage, Blocks(self.step).call).run()
@@ -198,7 +210,9 @@ class StepLoop:
         agreed, kept = gathered(good, loop.reduce)
         for key in kept:
             self.setting.reader.touch(("ctx", *key.split(".")))
-        written = {key: reduced(loop.reduce[key], _at(ctx, key), values) for key, values in kept.items()}
+        written = {
+            key: reduced(loop.reduce[key], as_worker_sees(_at(ctx, key)), values) for key, values in kept.items()
+        }
         written = {key: value for key, value in written.items() if key not in shared}
         return {**agreed, **written}, {key: values for key, values in kept.items() if key in shared}
 
@@ -305,9 +319,17 @@ class BlockLoop:
 def loop_output(ends: list[Ended], counts: Counts) -> Out:
     """The iterations' data in index order; one whose data is stored elsewhere lets the whole be read from the log."""
     good = [ended.output if not ended.kinds else NOTHING for ended in ends]
-    if any(output.data is UNSURE or (output.data is None and output.ref is not None) for output in good):
+    if any(output.data is UNSURE for output in good):
         return Out(data=UNSURE, ref=UNSURE, loop=counts)
-    return Out(data=[output.data for output in good], loop=counts)
+    items = [output.ref if _is_of_tool(output) else as_worker_sees(output.data) for output in good]
+    if any(_is_of_tool(output) or isinstance(output.data, FromLog) for output in good):
+        return Out(data=FromLog(items), ref=UNSURE, loop=counts)
+    return Out(data=items, loop=counts)
+
+
+def _is_of_tool(output: Out) -> bool:
+    """Whether its tool stored the data itself. What the runtime stores it has the data of, be it null."""
+    return output.data is None and isinstance(output.ref, Reference)
 
 
 def iteration_scope(iterator: str, item: object, index: int, count: int, parent: Values | None) -> dict[str, object]:

@@ -8,7 +8,17 @@ from noetl.engine.output import Output
 from noetl.playbook.kinds import KINDS
 from noetl.playbook.model import Dialect, Directive, OnUnmatched, Playbook, Rule, Task
 from tests.simulation.model.outputs import NOTHING, Out, failure, from_tool, kept, mistake, result, seen, with_error
-from tests.simulation.model.values import UNSURE, Broken, Lost, Patch, Reader, assignments, both, patched
+from tests.simulation.model.values import (
+    UNSURE,
+    Broken,
+    Lost,
+    Patch,
+    Reader,
+    as_worker_sees,
+    assignments,
+    both,
+    patched,
+)
 
 TEXTS = {kind.name: kind.texts for kind in KINDS}
 TASK_RUNS_MAX = 100_000
@@ -202,7 +212,8 @@ class Pipeline:
         if task.kind == "noop":
             return NOTHING, own
         if task.kind == "playbook":
-            return self.setting.child(run_id, fields, own), own
+            output = self.setting.child(run_id, fields, own)
+            return msgspec.structs.replace(output, data=as_worker_sees(output.data)), own
         return from_tool(self.setting.outcome(self.setting.execution_id, run_id, task)), own
 
     def called(self, task: Task, run_id: str, scope: dict[str, object]) -> tuple[Out, Mapping[str, object]]:

@@ -10,7 +10,7 @@ from tests.engine.laws.judging import ran
 from tests.engine.laws.world import NO_TROUBLE
 from tests.simulation.model.__main__ import agrees
 from tests.simulation.model.check import differences, expected
-from tests.simulation.model.values import UNSURE
+from tests.simulation.model.values import UNSURE, FromLog
 
 CASES = 200
 GROUPS = 8
@@ -58,6 +58,33 @@ def test_a_guard_that_reads_what_another_branch_writes_is_no_certainty() -> None
     found = expected(Case(text, (), 1))
     assert found.status is UNSURE
     assert found.doubts
+
+
+STORED = HEAD + (
+    "workflow:\n- step: many\n  loop: {in: [1, 2], iterator: x}\n"
+    '  tool: {name: t, kind: python, code: x, set: {step.own_ref: "{{ output.ref }}"}}\n'
+    '  set: {ctx.whole: "{{ output.data }}"}\n'
+    "  next: {arcs: [{step: reads}]}\n"
+    "- step: reads\n"
+    '  tool: {kind: noop, set: {ctx.n: "{{ many.data | length }}", ctx.all: "{{ ctx.whole }}"}}\n'
+    "  next: {arcs: [{step: over}]}\n"
+    '- step: over\n  loop: {in: "{{ ctx.whole }}", iterator: each}\n'
+    '  tool: {name: u, kind: noop, set: {iter.got_ref: "{{ iter.each }}"}}\n'
+    '  next: {arcs: [{step: reads, when: "{{ many.data | length > 5 }}"}]}\n'
+)
+
+
+def test_the_data_of_a_loop_whose_tools_store_it_is_known_to_workers_and_not_read_by_servers() -> None:
+    """Of the seeds, the first with which no tool fails."""
+    case = next(each for each in (Case(STORED, (), seed) for seed in range(20)) if len(expected(each).runs) == 3)
+    found = expected(case)
+    assert found.is_certain
+    assert isinstance(found.ctx, dict)
+    assert isinstance(found.ctx["whole"], FromLog)
+    assert found.ctx["n"] == 2
+    assert found.ctx["all"] == found.ctx["whole"].items
+    assert (found.status, found.error_kinds) == ("failed", frozenset({"data_by_reference"}))
+    assert list(differences(ran(case, NO_TROUBLE, 0), found)) == []
 
 
 @pytest.mark.parametrize("looped", ["", "loop: {in: [1], iterator: x}, "])

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 from noetl.engine.reference import Reference
 from noetl.errors import TemplateError
-from noetl.expressions.template import NameUse, is_template, parse
+from noetl.expressions.template import NameUse, Readable, is_template, parse
 from noetl.playbook.model import Guard
 
 Scope = Mapping[str, object]
@@ -42,6 +42,35 @@ class Broken(Exception):
 
     def __repr__(self) -> str:
         return f"Broken {self.kind}"
+
+
+class FromLog(Readable):
+    """What a loop gave, some of it stored elsewhere: workers read it back from the log, servers only hand it on."""
+
+    def __init__(self, items: list[object]) -> None:
+        self.items = items
+
+    def __repr__(self) -> str:
+        return f"FromLog({self.items!r})"
+
+    def read(self, name: str) -> object:  # noqa: ARG002
+        raise TemplateError("on a server", kind="data_by_reference")
+
+    def text(self) -> str:
+        raise TemplateError("on a server", kind="data_by_reference")
+
+
+def as_worker_sees(value: object) -> object:
+    """A value with all data put back."""
+    if isinstance(value, FromLog):
+        return value.items
+    if isinstance(value, Mapping):
+        return {key: as_worker_sees(item) for key, item in value.items()}
+    return [as_worker_sees(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def scope_of_worker(values: Mapping[str, object]) -> dict[str, object]:
+    return {key: as_worker_sees(value) for key, value in values.items()}
 
 
 Raced = Mapping[Place, tuple[object, ...]]
@@ -186,6 +215,8 @@ def is_unsure(value: object) -> bool:
     """Whether a value is unsure, or holds something that is."""
     if isinstance(value, Mapping):
         return any(map(is_unsure, value.values()))
+    if isinstance(value, FromLog):
+        return is_unsure(value.items)
     return any(map(is_unsure, value)) if isinstance(value, list | tuple) else value is UNSURE
 
 

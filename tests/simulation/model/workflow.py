@@ -24,6 +24,7 @@ from tests.simulation.model.values import (
     Unsure,
     assignments,
     patched,
+    scope_of_worker,
 )
 
 RUNS_MAX = 60
@@ -226,8 +227,8 @@ class Workflow:
             return self.loop_body(StepLoop(setting, step, node.id, given, scope | self.inputs(given)), node)
         if not step.tool:
             return {}, frozenset()
-        thread = Thread(self.ctx)
-        stage = Stage(step.tool, node.id, task_runs_max(*layers(setting, step)), given)
+        thread = Thread(scope_of_worker(self.ctx))
+        stage = Stage(step.tool, node.id, task_runs_max(*layers(setting, step)), scope_of_worker(given))
         end = Pipeline(setting, thread, stage, Blocks(step).call).run()
         self.write(node, thread.written, thread.log)
         node.output = end.output
@@ -269,7 +270,7 @@ class Workflow:
             self.playbook,
             request.execution_id,
             self.workload,
-            dict(self.outputs),
+            scope_of_worker(self.outputs),
             reader,
             request.outcome,
             child,
