@@ -1,6 +1,7 @@
 """What cannot go on is shown until people resume it, and nothing of it is handed out meanwhile."""
 
 from noetl.engine.incidents import Incident, Kind
+from noetl.engine.worklist import EVERY
 from tests.conformance.given import LEASE_S, E, append, ask, claimed, progress, task
 from tests.conformance.homes import Home
 
@@ -11,7 +12,7 @@ STRANDED = Incident(E, Kind.STRANDED, "it stands", 4.0, "b#1", "resume it")
 async def test_an_incident_comes_back_as_it_was(home: Home) -> None:
     async with home.store() as store:
         await store.open([BUG])
-        assert list(await store.incidents(None, 10)) == list(await store.incidents(E, 10)) == [BUG]
+        assert list(await store.incidents_within(EVERY, 10)) == list(await store.incidents(E, 10)) == [BUG]
         assert await store.parking(E) == BUG
 
 
@@ -36,9 +37,17 @@ async def test_incidents_are_listed_oldest_first_of_one_or_of_all(home: Home) ->
     async with home.store() as store:
         other = Incident("e2", Kind.UNREADABLE, "text", 4.5)
         await store.open([BUG, STRANDED, other])
-        assert list(await store.incidents(None, 2)) == [STRANDED, other]
+        assert list(await store.incidents_within(EVERY, 2)) == [STRANDED, other]
         assert list(await store.incidents(E, 10)) == [STRANDED, BUG]
         assert list(await store.incidents("e3", 10)) == []
+
+
+async def test_incidents_of_an_execution_and_of_those_below_it_are_told_from_others_like_them(home: Home) -> None:
+    async with home.store() as store:
+        names = ["e2", "e1-x", "e1.a#1.t/1", "e1", "e10", "e1.b#1.t/1.c#1.t/1", "e1/"]
+        await store.open([Incident(name, Kind.BUG, "text", float(at)) for at, name in enumerate(names)])
+        found = [each.execution_id for each in await store.incidents_within("e1", 10)]
+        assert found == ["e1.a#1.t/1", "e1", "e1.b#1.t/1.c#1.t/1"]
 
 
 async def test_nothing_of_a_parked_execution_is_handed_out_until_it_is_closed(home: Home) -> None:
@@ -82,7 +91,7 @@ async def test_closing_ends_all_incidents_of_an_execution_and_of_no_other(home: 
         other = Incident("e2", Kind.BUG, "text", 1.0)
         await store.open([BUG, STRANDED, other])
         await store.close(E)
-        assert list(await store.incidents(None, 10)) == [other]
+        assert list(await store.incidents_within(EVERY, 10)) == [other]
         await store.close(E)
         assert await store.parking(E) is None
 

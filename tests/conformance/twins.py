@@ -27,7 +27,7 @@ from noetl.engine.holds import Hold
 from noetl.engine.incidents import Incident, Kind
 from noetl.engine.leases import Lease
 from noetl.engine.output import Output
-from noetl.engine.worklist import Progress
+from noetl.engine.worklist import EVERY, Progress
 from noetl.ports import Append, Appended, Ask, Expired, Granted, LogChunk, Registered, Summary
 from tests.conformance import commands as c
 from tests.conformance.commands import commands_of
@@ -287,7 +287,7 @@ def _looks() -> Iterator[Call]:
     yield lambda ports: ports.store.recent("e1.1", 1)
     yield lambda ports: ports.store.below("e0", "", 100)
     yield lambda ports: ports.store.below("e1", "e1.0", 1)
-    yield lambda ports: ports.store.incidents(None, 100)
+    yield lambda ports: ports.store.incidents_within(EVERY, 100)
     yield lambda ports: ports.store.held("")
     yield lambda ports: ports.store.held("ab")
     for number in range(5):

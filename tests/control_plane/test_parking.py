@@ -10,6 +10,7 @@ from noetl.engine.commands import Rejection
 from noetl.engine.incidents import Kind
 from noetl.engine.output import Output
 from noetl.engine.rerun import Cut
+from noetl.engine.worklist import EVERY
 from noetl.ports import Ask, Console, ToolCall, Unavailable
 from tests.runtime import Rig, chain, head, played
 
@@ -57,7 +58,7 @@ async def test_later_cancels_of_an_unreadable_execution_hear_that_it_has_ended(r
     answers = [*await asyncio.gather(plane.cancel(name), plane.cancel(name)), await plane.cancel(name)]
     assert answers.count(None) == 1
     assert [answer.kind for answer in answers if answer is not None] == ["ended", "ended"]
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
 
 
 @played
@@ -81,7 +82,7 @@ async def test_an_execution_goes_on_once_its_log_is_restored_and_people_resume_i
     rig.store.damage(name, 2, lines[1])
     await plane.resume(name)
     assert await rig.end(name) == "completed"
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
 
 
 @played
@@ -93,7 +94,7 @@ async def test_a_missing_playbook_parks_until_it_is_registered_again(rig: Rig) -
     plane = rig.serve()
     rig.work(plane)
     await asyncio.sleep(5.0)
-    (incident,) = await rig.store.incidents(None, 10)
+    (incident,) = await rig.store.incidents_within(EVERY, 10)
     assert incident.kind is Kind.NO_PROGRAM
     await rig.catalog.register(playbook)
     await plane.resume(name)
@@ -111,7 +112,7 @@ async def test_a_bug_in_a_decision_parks_that_execution_alone(rig: Rig) -> None:
     whole, program.steps = program.steps, {"a": program.steps["a"]}
     assert await plane.request(bad, {}, "bad") == "bad"
     await rig.until(lambda: bool(rig.store._incidents) and not worker.holdings)
-    (incident,) = await rig.store.incidents(None, 10)
+    (incident,) = await rig.store.incidents_within(EVERY, 10)
     assert (incident.execution_id, incident.kind) == ("bad", Kind.BUG)
     assert "Report raised KeyError: 'b'" in incident.message
     good = await rig.begin(plane, chain("a", "b", path="good"))
@@ -132,7 +133,7 @@ async def test_a_bug_in_a_commit_of_many_parks_the_one_whose_it_is(rig: Rig) -> 
     rig.store.latency_s = 0.01
     answers = await asyncio.gather(*(plane.cancel(name) for name in names))
     assert [answer.kind if answer is not None else "" for answer in answers] == ["", "", "", "parked", ""]
-    assert [incident.execution_id for incident in await rig.store.incidents(None, 10)] == ["x3"]
+    assert [incident.execution_id for incident in await rig.store.incidents_within(EVERY, 10)] == ["x3"]
     rig.store.breaks_on = ""
     assert await plane.cancel("x3") is None
 
@@ -216,7 +217,7 @@ async def test_a_result_store_that_does_not_answer_parks_nothing(rig: Rig) -> No
     plane = rig.serve()
     rig.work(plane)
     await asyncio.sleep(60.0)
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
     rig.results.is_down = False
     assert await rig.end(name, within_s=60.0) == "completed"
     assert {call.input["n"] for call in rig.bench.runs} == {1_000}
@@ -258,7 +259,7 @@ async def test_decisions_fetch_what_they_need_even_where_little_is_kept_at_hand(
     for name in names:
         assert await rig.end(name) == "completed"
     assert len(rig.bench.runs) == 3 * 140
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
 
 
 @played

@@ -9,6 +9,7 @@ from noetl.engine import events as e
 from noetl.engine.incidents import Kind
 from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.output import Output
+from noetl.engine.worklist import EVERY
 from noetl.ports import Ask
 from tests.data_plane.lines import Gate
 from tests.runtime import Rig, answering, chain, head, played
@@ -74,7 +75,7 @@ async def test_what_nothing_will_ever_move_is_told_and_resumed(rig: Rig) -> None
     rig.work(plane)
     await plane.resume(name)
     assert await rig.end(name) == "completed"
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
 
 
 @played
@@ -87,7 +88,7 @@ async def test_one_execution_that_cannot_be_read_hides_no_other_that_stands_stil
     await first.stop()
     rig.serve(Limits(inspect_s=10.0))
     await asyncio.sleep(15.0)
-    kinds = {each.execution_id: each.kind for each in await rig.store.incidents(None, 10)}
+    kinds = {each.execution_id: each.kind for each in await rig.store.incidents_within(EVERY, 10)}
     assert kinds == {"x1": Kind.UNREADABLE, "x2": Kind.STRANDED}
 
 
@@ -98,7 +99,7 @@ async def test_what_moves_by_itself_is_no_incident(rig: Rig) -> None:
     rig.bench.does["a"] = answering(Output(), after_s=100.0)
     name = await rig.begin(plane, LOOP)
     assert await rig.end(name) == "completed"
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
 
 
 @played

@@ -15,6 +15,7 @@ from noetl.engine.leases import Lease
 from noetl.engine.output import Error, Output
 from noetl.engine.reference import External, Loss, Reference
 from noetl.engine.rerun import Cut
+from noetl.engine.worklist import EVERY
 from noetl.ports import Claim, Console, Granted, Loop, ToolCall
 from tests.runtime import Rig, chain, head, played
 
@@ -130,7 +131,7 @@ async def again(rig: Rig, name: str, plane: Plane | None = None) -> str:
 
 async def error_of(rig: Rig, name: str) -> Error:
     assert rig.status(name) == "failed"
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
     found = [fact.output.error for fact in await rig.facts(name) if isinstance(fact, e.StepFailed)]
     assert found[-1] is not None
     return found[-1]
@@ -155,7 +156,7 @@ def test_who_does_not_need_it_goes_on(site: str) -> None:
     async def test(rig: Rig) -> None:
         name = await rerun(rig, HARMLESS[site])
         assert rig.status(name) == "completed"
-        assert await rig.store.incidents(None, 10) == ()
+        assert await rig.store.incidents_within(EVERY, 10) == ()
 
     test()
 
@@ -270,7 +271,7 @@ async def refused(rig: Rig, text: str, workload: Mapping[str, object], from_step
     assert origin is not None
     asked = await rig.serve().rerun(origin, Cut(from_step=from_step), {}, "again")
     assert isinstance(asked, Rejection)
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
     assert rig.status("again") == "unknown"
     return asked
 

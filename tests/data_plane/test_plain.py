@@ -2,6 +2,7 @@
 
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.reference import Reference
+from noetl.engine.worklist import EVERY
 from noetl.ports import Console, ToolCall
 from tests.data_plane.test_run_step import SECRET, done, pipeline, python
 from tests.runtime import Rig, answering, played
@@ -96,4 +97,4 @@ async def test_what_cannot_be_recorded_ends_its_task_run_and_parks_nothing(rig: 
     (end,) = await done(rig, name)
     message = "a bug in NoETL ended this task run (TypeError); the log of the worker tells where"
     assert end.output.error == Error("crash", message)
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()

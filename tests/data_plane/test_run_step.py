@@ -5,6 +5,7 @@ import asyncio
 from noetl.data_plane.limits import Limits
 from noetl.engine import events as e
 from noetl.engine.output import Error, Output
+from noetl.engine.worklist import EVERY
 from noetl.ports import Console, ToolCall
 from tests.runtime import Rig, answering, chain, forever, head, played, raising
 
@@ -162,7 +163,7 @@ async def test_whatever_a_tool_raises_is_an_error_of_its_task_alone(rig: Rig) ->
     (end,) = await done(rig, name)
     assert end.output.error is not None
     assert end.output.error.message == "the `python` tool broke: ZeroDivisionError: no"
-    assert await rig.store.incidents(None, 10) == ()
+    assert await rig.store.incidents_within(EVERY, 10) == ()
 
 
 @played

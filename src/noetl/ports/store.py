@@ -218,8 +218,11 @@ class Incidents(Protocol):
     async def parking(self, execution_id: str) -> Incident | None:
         """The one for which an execution takes nothing but a cancel."""
 
-    async def incidents(self, execution_id: str | None, limit: int) -> Sequence[Incident]:
-        """Those of one execution, or of all, the oldest first."""
+    async def incidents(self, execution_id: str, limit: int) -> Sequence[Incident]:
+        """Those of one execution, the oldest first."""
+
+    async def incidents_within(self, root: str, limit: int) -> Sequence[Incident]:
+        """Those of an execution and of all below it; `EVERY` is the root of all."""
 
 
 class Held(msgspec.Struct, frozen=True):

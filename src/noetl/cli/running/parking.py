@@ -11,13 +11,12 @@ from noetl.cli.console import Stopped
 from noetl.cli.embedded import Runtime
 from noetl.cli.finding import live_within
 from noetl.engine.incidents import Incident
-from noetl.engine.worklist import is_within
 from noetl.ports import Store, Unavailable
 
 T = TypeVar("T")
 
 LOOK_S = 1.0
-INCIDENTS_MAX = 100
+INCIDENTS_MAX = 10_000
 PARKED = 1
 """The exit code: the run did not come to its end."""
 
@@ -50,8 +49,8 @@ async def _parked(store: Store, root: str) -> Incident:
     while True:
         await asyncio.sleep(LOOK_S)
         with suppress(Unavailable):
-            for incident in await store.incidents(None, INCIDENTS_MAX):
-                if incident.parks and is_within(incident.execution_id, root):
+            for incident in await store.incidents_within(root, INCIDENTS_MAX):
+                if incident.parks:
                     return incident
 
 

@@ -4,7 +4,7 @@ What a database would not have flushed yet can be lost: `crash` takes back what 
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -14,7 +14,7 @@ from noetl.engine import leases
 from noetl.engine.effects import CancelChild, ClearTimers, Effect, EndAll, SetTimer, StartChild, TellParent
 from noetl.engine.incidents import Incident, Rows
 from noetl.engine.leases import Lease, Work
-from noetl.engine.worklist import Row, advance, carry_out
+from noetl.engine.worklist import Row, advance, carry_out, is_within
 from noetl.ports import (
     Append,
     Appended,
@@ -224,10 +224,12 @@ class MemoryStore:
     async def parking(self, execution_id: str) -> Incident | None:
         return next((each for each in self._incidents.get(execution_id, {}).values() if each.parks), None)
 
-    async def incidents(self, execution_id: str | None, limit: int) -> Sequence[Incident]:
-        names = self._incidents if execution_id is None else (execution_id,)
-        found = (each for name in names for each in self._incidents.get(name, {}).values())
-        return tuple(islice(sorted(found, key=lambda each: each.since), limit))
+    async def incidents(self, execution_id: str, limit: int) -> Sequence[Incident]:
+        return tuple(_oldest(self._incidents.get(execution_id, {}).values(), limit))
+
+    async def incidents_within(self, root: str, limit: int) -> Sequence[Incident]:
+        below = (own for name, own in self._incidents.items() if is_within(name, root))
+        return tuple(_oldest((each for own in below for each in own.values()), limit))
 
     def _is_parked(self, execution_id: str) -> bool:
         return any(each.parks for each in self._incidents.get(execution_id, {}).values())
@@ -248,3 +250,7 @@ class MemoryStore:
         for undo in reversed(self._undo):
             undo()
         self._undo.clear()
+
+
+def _oldest(incidents: Iterable[Incident], limit: int) -> Iterable[Incident]:
+    return islice(sorted(incidents, key=lambda each: each.since), limit)

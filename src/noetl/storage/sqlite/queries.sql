@@ -152,11 +152,12 @@ DELETE FROM incidents WHERE namespace = ?1 AND execution_id = ?2;
 SELECT execution_id, kind, message, since, place, remedy FROM incidents
 WHERE namespace = ?1 AND execution_id = ?2 AND parks ORDER BY id LIMIT 1;
 
--- name: incidents
+-- name: incidents_within
 SELECT execution_id, kind, message, since, place, remedy FROM incidents
-WHERE namespace = ?1 ORDER BY since, id LIMIT ?2;
+WHERE namespace = ?1 AND (?2 = '' OR execution_id = ?2 OR (execution_id > ?2 || '.' AND execution_id < ?2 || '/'))
+ORDER BY since, id LIMIT ?3;
 
--- name: incidents_of
+-- name: incidents
 SELECT execution_id, kind, message, since, place, remedy FROM incidents
 WHERE namespace = ?1 AND execution_id = ?2 ORDER BY since, id LIMIT ?3;
 

@@ -76,10 +76,12 @@ def parking(session: Session, execution_id: str) -> Incident | None:
     return found.incident if found is not None else None
 
 
-def incidents(session: Session, execution_id: str | None, limit: int) -> Sequence[Incident]:
-    if execution_id is None:
-        return tuple(each.incident for each in session.all("incidents", IncidentRow, limit))
-    return tuple(each.incident for each in session.all("incidents_of", IncidentRow, execution_id, limit))
+def incidents(session: Session, execution_id: str, limit: int) -> Sequence[Incident]:
+    return tuple(each.incident for each in session.all("incidents", IncidentRow, execution_id, limit))
+
+
+def incidents_within(session: Session, root: str, limit: int) -> Sequence[Incident]:
+    return tuple(each.incident for each in session.all("incidents_within", IncidentRow, root, limit))
 
 
 def logs(session: Session, execution_id: str, after: int, limit: int) -> Sequence[LogChunk]:

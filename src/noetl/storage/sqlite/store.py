@@ -105,8 +105,11 @@ class SqliteStore:
     async def parking(self, execution_id: str) -> Incident | None:
         return await self._database.read(partial(reading.parking, execution_id=execution_id))
 
-    async def incidents(self, execution_id: str | None, limit: int) -> Sequence[Incident]:
+    async def incidents(self, execution_id: str, limit: int) -> Sequence[Incident]:
         return await self._database.read(partial(reading.incidents, execution_id=execution_id, limit=limit))
+
+    async def incidents_within(self, root: str, limit: int) -> Sequence[Incident]:
+        return await self._database.read(partial(reading.incidents_within, root=root, limit=limit))
 
     # ------------------------------------------------------------------------------ what tools printed
 
