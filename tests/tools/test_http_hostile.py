@@ -263,6 +263,13 @@ async def test_a_redirect_to_a_long_secret_is_told_without_any_of_it() -> None:
     assert "redirects to 'ftp://x/***', which is not an http" in message
 
 
+async def test_an_error_that_is_cut_in_the_middle_of_a_character_is_read_in_its_charset() -> None:
+    text = "pässwörd ü" + "€" * 500_000
+    async with client() as http, site({"/": telling(text, 500, "text/plain")}) as server:
+        output = await http.get(server.url, secrets=frozenset({"pässwörd"}))
+    assert str(output.data).startswith("*** ü€€")
+
+
 @pytest.mark.parametrize("port", [":9", ""])
 async def test_a_host_that_a_secret_begins_with_is_not_shown(port: str) -> None:
     secret = f"zq9-topsecret.invalid{port}/+value=A"

@@ -10,7 +10,7 @@ from noetl.engine.reference import Reference, ReferenceMeta
 from noetl.engine.secrets import MASK, Redactor, hideable, masked
 from noetl.engine.size import inline_bytes_max, ttl_of
 from noetl.ports import ResultStore, ToolCall
-from noetl.supply.texts import BadJson, json_of, text_of
+from noetl.supply.texts import BadJson, json_of, part_of_text, text_of
 from noetl.tools.http.exchange import as_text
 from noetl.tools.http.inflating import PIECE_BYTES, TooLarge, Unreadable, inflating
 from noetl.tools.http.knobs import Knobs
@@ -87,7 +87,7 @@ async def beginning_of(response: aiohttp.ClientResponse, secrets: frozenset[str]
     form = _form_of(content_type)
     if form == "bytes" or (form == "unknown" and not _is_utf8(bytes(data))):
         return None, ""
-    text = text_of(bytes(data), content_type)
+    text = part_of_text(bytes(data), content_type) if is_cut else text_of(bytes(data), content_type)
     shown = _beginning(text, secrets)
     return _lenient(text) if form == "json" and not is_cut else _whole(text, secrets, is_cut=is_cut) or None, shown
 
