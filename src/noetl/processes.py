@@ -19,7 +19,6 @@ from typing import IO
 import msgspec
 
 from noetl.ports import ToolCall
-from noetl.supply.idempotency import idempotency_key
 
 INHERITED = ("PATH", "HOME", "LANG", "TMPDIR")
 """All that a child knows of our environment. The rest may hold secrets."""
@@ -294,7 +293,7 @@ def task_facts(call: ToolCall) -> dict[str, str]:
         "NOETL_TASK": call.task,
         "NOETL_TASK_RUN_ID": call.task_run_id,
         "NOETL_ATTEMPT": str(call.attempt),
-        "NOETL_IDEMPOTENCY_KEY": idempotency_key(call),
+        "NOETL_IDEMPOTENCY_KEY": call.idempotency_key,
     }
 
 

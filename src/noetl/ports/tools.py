@@ -1,12 +1,16 @@
 """What a kind of task is asked to do, and where it prints."""
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Protocol
 
 import msgspec
 
 from noetl.engine.events import Values
 from noetl.engine.output import Output
+
+KEY_CHARS_MAX = 255
+"""How long an idempotency key may be so that servers take it."""
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -36,6 +40,12 @@ class ToolCall(msgspec.Struct, frozen=True):
     secrets: frozenset[str] = frozenset()
     file: str = ""
     text_line: int = 0
+
+    @property
+    def idempotency_key(self) -> str:
+        """What others know this task by when it runs again: `key`, of this execution, as a header can carry it."""
+        key = f"{self.execution_id}.{self.key}"
+        return key if len(key) <= KEY_CHARS_MAX and key.isascii() else sha256(key.encode()).hexdigest()
 
 
 class Console(Protocol):

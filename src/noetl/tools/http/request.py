@@ -12,7 +12,6 @@ from yarl import URL
 from noetl import __version__
 from noetl.engine.reference import Reference, word_of
 from noetl.ports import ToolCall
-from noetl.supply.idempotency import idempotency_key
 from noetl.tools.http.inflating import ENCODINGS
 
 FORM = "application/x-www-form-urlencoded"
@@ -163,7 +162,7 @@ def _completed(call: ToolCall, own: Pairs, auth: Pairs) -> Pairs:
         "User-Agent": f"noetl/{__version__}",
         "Accept": "*/*",
         "Accept-Encoding": ", ".join(ENCODINGS),
-        "Idempotency-Key": idempotency_key(call),
+        "Idempotency-Key": call.idempotency_key,
         **dict(auth),
     }
     return (*own, *((name, value) for name, value in added.items() if name.lower() not in known))
