@@ -75,6 +75,23 @@ def main(x):
 
 async def test_an_input_named_result_is_no_result() -> None:
     assert (await run("x = 1", {"result": 5})).data is None
+    assert (await run("class Result:\n    result = 1\nx = [result for result in [5]]", {"result": 5})).data is None
+
+
+@pytest.mark.parametrize(
+    ("code", "given", "data"),
+    [
+        ("result = max(result, 1)", 5, 5),
+        ("result.append(2); result = result", [5], [5, 2]),
+        ("def keep():\n    global result\n    result = result\nkeep()", 5, 5),
+        ("globals()['result'] = [5]", 5, [5]),
+        ("import sys\nresult = result\nsys.exit(0)", 5, 5),
+        ("result = result or 1\ndef main(): return 2", "x", "x"),
+        ("def main(result): return result + 1", 5, 6),
+    ],
+)
+async def test_an_input_named_result_that_the_code_sets_is_its_result(code: str, given: object, data: object) -> None:
+    assert (await run(code, {"result": given})).data == data
 
 
 async def test_a_main_that_needs_what_the_input_lacks_is_told_so() -> None:

@@ -54,6 +54,30 @@ async def test_modules_stay_and_nothing_else_does() -> None:
     await tool.close()
 
 
+@pytest.mark.parametrize(
+    ("leave", "found"),
+    [
+        ("signal.alarm(1000)", "signal.getitimer(signal.ITIMER_REAL)[0]"),
+        ("signal.setitimer(signal.ITIMER_PROF, 1000)", "signal.getitimer(signal.ITIMER_PROF)[0]"),
+        ("signal.signal(signal.SIGTERM, signal.SIG_IGN)", "str(signal.getsignal(signal.SIGTERM))"),
+        ("signal.pthread_sigmask(signal.SIG_BLOCK, [15])", "len(signal.pthread_sigmask(signal.SIG_BLOCK, []))"),
+        ("os.umask(0o123)", "[mask := os.umask(0), os.umask(mask)][0]"),
+        ("gc.disable()", "gc.isenabled()"),
+        ("sys.argv.append('left')", "sys.argv"),
+        ("sys.settrace(lambda *_: None)", "str(sys.gettrace())"),
+        ("sys.setprofile(lambda *_: None)", "str(sys.getprofile())"),
+    ],
+)
+async def test_what_code_does_to_its_process_ends_with_its_run(leave: str, found: str) -> None:
+    tool = Python(os.environ)
+    look = f"import gc, os, signal, sys\nresult = [os.getpid(), {found}]"
+    before = (await run(tool, look)).data
+    assert (await run(tool, f"import gc, os, signal, sys\n{leave}\nresult = 'left'")).data == "left"
+    after = (await run(tool, look)).data
+    await tool.close()
+    assert after == before
+
+
 async def test_what_code_does_to_the_language_ends_with_its_run() -> None:
     tool = Python(os.environ)
     patches = "import builtins, sys\nbuiltins.len = lambda _: 42\nbuiltins.extra = 1\nsys.setrecursionlimit(60)\n"
@@ -178,9 +202,11 @@ async def test_a_cancelled_run_kills_its_child() -> None:
     [
         "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,), daemon=True).start()",
         "import subprocess\nsubprocess.Popen(['sleep', '1000'])",
+        "import os\nos.nice(1)",
+        "import resource\nresource.setrlimit(resource.RLIMIT_CPU, (1000, 1000))",
     ],
 )
-async def test_a_run_that_leaves_something_running_ends_its_child(code: str) -> None:
+async def test_a_run_that_leaves_what_cannot_be_taken_back_ends_its_child(code: str) -> None:
     tool = Python(os.environ)
     first = await pid(tool)
     assert (await run(tool, code + "\nresult = 'well'")).data == "well"
@@ -224,4 +250,6 @@ async def test_a_result_beyond_the_bound_is_refused_by_the_child() -> None:
 
 
 def test_the_program_of_a_child_is_read_by_python_3_8() -> None:
-    assert ast.parse(Path(pool.PROGRAM).read_text(), feature_version=(3, 8)).body
+    program = Path(pool.PROGRAM)
+    for part in (program, program.with_name("results.py")):
+        assert ast.parse(part.read_text("utf-8"), feature_version=(3, 8)).body

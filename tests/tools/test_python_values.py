@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 
-from noetl.tools.python.child import Unfit, encoded
+from noetl.tools.python.results import Unfit, encoded
 
 ZONE = dt.timezone(dt.timedelta(hours=2))
 
@@ -50,6 +50,23 @@ class Scalar:
 
     def tolist(self) -> object:
         return self.value
+
+
+class Long:
+    """As numpy's numbers with more digits than Python's: it gives itself."""
+
+    def __init__(self, kind: str) -> None:
+        self.dtype = self
+        self.kind = kind
+
+    def tolist(self) -> object:
+        return self
+
+    def __float__(self) -> float:
+        return 1.5
+
+    def __complex__(self) -> complex:
+        return 1.5j
 
 
 class Series:
@@ -152,6 +169,7 @@ def numbers() -> Iterator[int]:
         (Row(Row(1)), {"a": {"a": 1}}),
         (Scalar(1.5), 1.5),
         (Scalar([1, 2]), [1, 2]),
+        (Scalar([Long("f")]), [1.5]),
         (Frame(Scalar(1), float("nan")), [{"a": 1}, {"a": None}]),
         (Series(1.5, float("nan"), "x"), [1.5, None, "x"]),
         (Categories("a", "b"), ["a", "b"]),
@@ -181,6 +199,7 @@ def test_a_value_becomes_json_as_people_expect(value: object, data: object) -> N
         ({"a": [1, float("inf")]}, "`result.a[1]` is inf"),
         ({"a": Scalar(float("nan"))}, "`result.a` is nan"),
         ({"a": object()}, "`result.a` is a object, which JSON cannot hold"),
+        ({"a": Long("c")}, "`result.a` is a complex, which JSON cannot hold"),
         ({"a": len}, "`result.a` is a builtin_function_or_method"),
     ],
 )

@@ -1,12 +1,13 @@
 """The program of a child process: it runs an author's code, one request after the other.
 
-It stands alone, so that any interpreter from 3.8 on can run it, that of a virtual environment too.
-A request and its answer are JSON, each after its length in four bytes.
+It stands alone with `results.py` beside it, so that any interpreter from 3.8 on can run it, that of a virtual
+environment too. A request and its answer are JSON, each after its length in four bytes.
 """
 
 from __future__ import annotations
 
 import builtins
+import gc
 import json
 import os
 import resource
@@ -16,11 +17,22 @@ from contextlib import suppress
 
 TYPE_CHECKING = False  # whoever checks types knows the name; `typing` itself would take its time at every start
 if TYPE_CHECKING:
+    import signal as _signal
     import traceback
     from collections.abc import Callable, Sequence
     from typing import Any, TextIO
 
+    Handler = Callable[[int, types.FrameType | None], Any] | int
     Json = dict[str, Any]
+else:
+    import _signal  # `signal` takes its time too, and makes every answer an enum
+
+if TYPE_CHECKING or __name__ != "__main__":
+    from noetl.tools.python.results import Refused, Unfit, encode, encoded
+else:  # our package is not there; under a name of its own, the file beside this one hides no module of the author's
+    sys.modules["noetl_child"] = types.ModuleType("noetl_child")
+    sys.modules["noetl_child"].__path__ = [os.path.dirname(__file__)]
+    from noetl_child.results import Refused, Unfit, encode, encoded
 
 NAME = "noetl_task"
 """The module that the code is, while it runs."""
@@ -35,21 +47,15 @@ TAKES_ALL = 0x08
 MUTE_CODE = 119
 """With this exit code a child ends that finds its channel closed by the code."""
 
+TIMERS = (_signal.ITIMER_REAL, _signal.ITIMER_VIRTUAL, _signal.ITIMER_PROF)
+LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
+
 READ_BYTES = 64 * 1024
 """More would cost a mapping of its own at every read."""
 
-_encoder = json.JSONEncoder(ensure_ascii=False, check_circular=False, allow_nan=False, separators=(",", ":"))
 _read = json.JSONDecoder().raw_decode
 _codes: dict[tuple[str, str, int], types.CodeType] = {}
 _takers: dict[types.CodeType, Taker] = {}
-
-
-class Unfit(Exception):
-    """Something in a result that JSON cannot hold."""
-
-
-class Refused(Exception):
-    """What cannot be done with the code or its result: the kind of the error, and its message."""
 
 
 def main() -> None:
@@ -57,7 +63,7 @@ def main() -> None:
     os.set_inheritable(requests, False)
     os.set_inheritable(answers, False)
     _limit(memory_bytes_max, open_files_max)
-    sys.argv = [""]
+    del sys.modules["resource"]  # so that it shows who may have changed a limit: nobody but those who import it
     sys.path[0] = ""
     setting = Setting()
     while (data := _receive(requests)) is not None:
@@ -78,10 +84,18 @@ class Setting:
         self.stderr = _stream(2)
         self.builtins = builtins.__dict__.copy()
         self.recursion = sys.getrecursionlimit()
+        self.hooks = sys.gettrace(), sys.getprofile()
+        self.umask = os.umask(0o077)
+        self.niceness = os.getpriority(os.PRIO_PROCESS, 0)
+        self.limits = _limits()
+        self.handlers = _handlers()
+        self.blocked = _signal.pthread_sigmask(_signal.SIG_BLOCK, ())
+        self.settle()
 
     def restore(self, folder: str, facts: dict[str, str]) -> None:
         self._restore_environment(facts)
         os.chdir(self.folder)
+        sys.argv = [""]
         sys.path[:] = [folder, *self.path] if folder else self.path
         self.stdout = sys.stdout = _stream(1) if self.stdout.closed else self.stdout
         self.stderr = sys.stderr = _stream(2) if self.stderr.closed else self.stderr
@@ -93,6 +107,24 @@ class Setting:
             builtins.__dict__.update(self.builtins)
         if sys.getrecursionlimit() != self.recursion:
             sys.setrecursionlimit(self.recursion)
+        if (sys.gettrace(), sys.getprofile()) != self.hooks:
+            sys.settrace(self.hooks[0])
+            sys.setprofile(self.hooks[1])
+
+    def settle(self) -> None:
+        """Takes back what the code did to the process: at once, since an alarm would go off in the next run."""
+        os.umask(self.umask)
+        gc.enable()
+        if "signal" in sys.modules:
+            self._settle_signals()
+
+    def _settle_signals(self) -> None:
+        for timer in TIMERS:
+            _signal.setitimer(timer, 0)
+        _signal.pthread_sigmask(_signal.SIG_SETMASK, self.blocked)
+        for number, handler in self.handlers.items():
+            if _signal.getsignal(number) is not handler:
+                _signal.signal(number, handler)
 
     def _restore_environment(self, facts: dict[str, str]) -> None:
         held = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 — compared at every run, so it must be quick
@@ -116,7 +148,15 @@ class Setting:
             module.__dict__.clear()
 
     def is_spent(self) -> bool:
-        """Whether the run left a thread or a process behind, which would reach into the next one."""
+        """Whether the run left something that would reach into the next one, and that cannot be taken back."""
+        if os.getpriority(os.PRIO_PROCESS, 0) != self.niceness:
+            return True
+        if "resource" in sys.modules and _limits() != self.limits:
+            return True
+        return self._is_busy()
+
+    def _is_busy(self) -> bool:
+        """Whether there is a thread or a process that the run left behind."""
         threading = sys.modules.get("threading")
         if threading is not None and threading.active_count() > 1:
             return True
@@ -131,6 +171,16 @@ class Setting:
 
 def _stream(descriptor: int) -> TextIO:
     return open(descriptor, "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
+def _handlers() -> dict[int, Handler]:
+    """Who gets which signal, where that can be said in Python."""
+    found = {number: _signal.getsignal(number) for number in sorted(_signal.valid_signals())}
+    return {number: handler for number, handler in found.items() if handler is not None}
+
+
+def _limits() -> list[tuple[int, int]]:
+    return [resource.getrlimit(kind) for kind in LIMITS]
 
 
 def _limit(memory_bytes_max: int, open_files_max: int) -> None:
@@ -166,6 +216,7 @@ def answer(request: Json, setting: Setting, bytes_max: int) -> bytes:
     if os.getpid() != setting.pid:
         os._exit(0)  # a copy of this process that the code forked and forgot: it has no say here
     setting.flush()
+    setting.settle()
     is_spent = is_spent or setting.is_spent()
     return told + (b',"is_spent":true}' if is_spent else b"}")
 
@@ -178,20 +229,32 @@ def run(request: Json) -> object:
     names["__file__"] = request["file"]
     names.update(given)
     sys.modules[NAME] = module
+    code = _compiled(request["code"], request["file"], request["line"])
     try:
-        exec(_compiled(request["code"], request["file"], request["line"]), names)
+        exec(code, names)
         main = names.get("main")
-        if not _has_result(names, given) and callable(main):
+        if callable(main) and not _has_result(names, given, code):
             return _awaited(call(main, given))
     except SystemExit as leaving:  # with 0 the work is done, and `result` is what it was by then
         if leaving.code not in (None, 0):
             raise
-    return _awaited(names["result"]) if _has_result(names, given) else None
+    return _awaited(names["result"]) if _has_result(names, given, code) else None
 
 
-def _has_result(names: dict[str, object], given: dict[str, object]) -> bool:
-    """Whether the code has set `result`, which may be the name of an input too."""
-    return "result" in names and ("result" not in given or names["result"] is not given["result"])
+def _has_result(names: dict[str, object], given: dict[str, object], code: types.CodeType) -> bool:
+    """Whether the code has set `result`, which may be the name of an input too, and be set to what it was."""
+    if "result" not in given or "result" not in names:
+        return "result" in names
+    return names["result"] is not given["result"] or _sets_result(code, ("STORE_NAME", "STORE_GLOBAL"))
+
+
+def _sets_result(code: types.CodeType, ways: tuple[str, ...]) -> bool:
+    import dis  # noqa: PLC0415 — it takes long, and few need it
+
+    inner = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return any(each.opname in ways and each.argval == "result" for each in dis.get_instructions(code)) or any(
+        _sets_result(each, ("STORE_GLOBAL",)) for each in inner
+    )
 
 
 def _compiled(code: str, file: str, line: int) -> types.CodeType:
@@ -286,7 +349,7 @@ def _told(error: BaseException, request: Json, setting: Setting) -> bytes:
 
 
 def _as_answer(trouble: dict[str, object]) -> bytes:
-    return _encoder.encode({"error": trouble}).encode("utf-8", "backslashreplace")[:-1]
+    return encode({"error": trouble}).encode("utf-8", "backslashreplace")[:-1]
 
 
 def _let_go(error: BaseException) -> None:
@@ -349,128 +412,6 @@ def _text(error: BaseException) -> str:
     except Exception:  # noqa: BLE001 — an author's __str__
         return "an exception without a text"
     return text if len(text) <= TEXT_CHARS_MAX else text[:TEXT_CHARS_MAX] + "…"
-
-
-# ------------------------------------------------------------------------------ results as JSON
-
-
-def encoded(value: object, bytes_max: int) -> bytes:
-    try:
-        data = _encoder.encode(value).encode()
-    except (TypeError, ValueError, RecursionError):
-        data = _encoder.encode(_plain_whole(value)).encode()
-    if len(data) > bytes_max:
-        message = f"the result has {len(data)} bytes as JSON, and may have {bytes_max}; write it to a file instead"
-        raise Refused("budget_exceeded", message)
-    return data
-
-
-def _plain_whole(value: object) -> object:
-    try:
-        return plain(value, "result")
-    except RecursionError:
-        raise Unfit("`result` is nested too deeply for JSON, or holds itself") from None
-
-
-def plain(value: Any, where: str) -> object:
-    """A value as JSON can hold it: times as in ISO 8601, bytes in base64, a Decimal as text that keeps every digit."""
-    if value is None or value is True or value is False:
-        return value
-    if isinstance(value, str):
-        return _unicode(value, where)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        return _finite(float(value), where)
-    if isinstance(value, dict):
-        return {_key(key, where): plain(item, f"{where}.{key}") for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        import base64  # noqa: PLC0415
-
-        return base64.b64encode(value).decode()
-    return _converted(value, where)
-
-
-def _converted(value: Any, where: str) -> object:
-    """What is no JSON by itself. Types of libraries are known by how they look, so that none is imported."""
-    kind = type(value)
-    if hasattr(kind, "__dataclass_fields__"):
-        return plain({name: getattr(value, name) for name in kind.__dataclass_fields__}, where)
-    if kind.__name__ == "NAType":  # what pandas calls a missing value
-        return None
-    if (kind.__module__, kind.__name__) in _AS_TEXT or isinstance(value, os.PathLike):
-        return str(value)
-    for method, use in _BY_METHOD:
-        if hasattr(value, method):
-            return plain(use(value), where)
-    if isinstance(value, (set, frozenset)):
-        return _sorted([plain(item, where) for item in value])
-    if hasattr(value, "__iter__") and not hasattr(value, "read"):
-        return [plain(item, f"{where}[{index}]") for index, item in enumerate(value)]
-    raise Unfit(f"`{where}` is a {kind.__name__}, which JSON cannot hold; make it text, a number, a list or a dict")
-
-
-def _without_gaps(value: Any) -> object:
-    """The rows of a data frame or the values of a series, without the index. What is missing is None, not NaN."""
-    whole = value.astype(object)
-    whole = whole.where(value.notna(), None) if hasattr(whole, "where") else whole
-    return whole.to_dict("records") if hasattr(value, "columns") else whole.tolist()
-
-
-def _counted(value: Any) -> Any:
-    """Times of numpy in units that Python has too; finer ones would become bare numbers."""
-    kind, _, unit = str(getattr(value, "dtype", "")).partition("64[")
-    return value.astype(f"{kind}64[us]") if unit in ("ns]", "ps]", "fs]", "as]") else value
-
-
-_BY_METHOD: tuple[tuple[str, Callable[[Any], object]], ...] = (
-    ("isoformat", lambda value: value.isoformat() if value == value else None),  # noqa: PLR0124
-    ("total_seconds", lambda value: value.total_seconds()),
-    ("model_dump", lambda value: value.model_dump()),
-    ("isna", _without_gaps),
-    ("to_dicts", lambda value: value.to_dicts()),
-    ("tolist", lambda value: _counted(value).tolist()),
-    ("to_list", lambda value: value.to_list()),
-    ("_value_", lambda value: value.value),
-    ("__struct_fields__", lambda value: {name: getattr(value, name) for name in value.__struct_fields__}),
-    ("__attrs_attrs__", lambda value: {each.name: getattr(value, each.name) for each in value.__attrs_attrs__}),
-    ("items", lambda value: dict(value.items())),
-)
-"""Dates and times, where one that is none is not equal to itself; durations, pydantic models, pandas, polars, numpy,
-enumerations, msgspec, attrs, other mappings."""
-
-_AS_TEXT = frozenset({("decimal", "Decimal"), ("uuid", "UUID"), ("fractions", "Fraction")})
-
-
-def _unicode(text: str, where: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise Unfit(f"`{where}` is text with half a character in it, which JSON cannot hold") from None
-    return str.__str__(text)
-
-
-def _finite(number: float, where: str) -> float:
-    if number - number != 0:
-        raise Unfit(f"`{where}` is {number}, which JSON cannot hold; use None or a number")
-    return number
-
-
-def _key(key: object, where: str) -> object:
-    found = plain(key, f"a key of {where}")
-    if isinstance(found, (list, dict)):
-        raise Unfit(f"a key of `{where}` is a {type(key).__name__}; the keys of a dict must be text")
-    return found
-
-
-def _sorted(items: list[Any]) -> list[Any]:
-    """A set in an order that is the same every time."""
-    try:
-        return sorted(items)
-    except TypeError:
-        return sorted(items, key=_encoder.encode)
 
 
 # ------------------------------------------------------------------------------ the channel
