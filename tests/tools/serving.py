@@ -10,7 +10,8 @@ from aiohttp import web
 
 from noetl.engine.output import Output
 from noetl.ports import ToolCall
-from noetl.storage.memory import MemoryResults
+from noetl.storage.memory import MemoryResults, MemoryStore
+from noetl.system import RealSystem
 from noetl.tools.http.addresses import EMBEDDED, AddressPolicy
 from noetl.tools.http.tool import Http
 
@@ -82,7 +83,7 @@ class Client:
 
     def __init__(self, policy: AddressPolicy = EMBEDDED) -> None:
         self.results = MemoryResults()
-        self.tool = Http(self.results, policy)
+        self.tool = Http(self.results, MemoryStore(RealSystem()), policy)
 
     async def get(self, url: str, **given: object) -> Output:
         """`spec`, `credential` and `secrets` are the call's; the rest are fields."""

@@ -60,7 +60,7 @@ def http_at(url: str) -> Subject:
         nobody = f"http://127.0.0.1:{free.getsockname()[1]}"
     return Subject(
         KINDS["http"],
-        lambda: Http(MemoryResults(), EMBEDDED),
+        lambda: Http(MemoryResults(), MemoryStore(RealSystem()), EMBEDDED),
         works=call_of("http", {"url": url}),
         breaks=(
             call_of("http", {}),

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import socket
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,11 @@ from aiohttp import web
 from multidict import MultiDict
 
 from noetl.engine.output import Status
-from noetl.engine.reference import Reference, ReferenceMeta
+from noetl.engine.reference import External, Reference, ReferenceMeta, encode_value
 from noetl.engine.size import Blob
+from noetl.supply.rendering import HELD_BYTES_MAX
 from noetl.tools.http.addresses import SERVED, AddressPolicy
-from tests.tools.serving import Handler, block, client, said, site
+from tests.tools.serving import Client, Handler, block, client, said, site
 
 
 async def fine(_: web.Request) -> web.Response:
@@ -83,6 +85,39 @@ async def test_stored_data_is_sent_with_its_size_and_type() -> None:
     assert server.seen[0].headers["Content-Length"] == "300000"
 
 
+@pytest.mark.parametrize(
+    ("value", "body", "content_type"),
+    [
+        (["in", "parts"], b'["in","parts",["part"]]', "application/json"),
+        ([{"$noetl": "mine"}], b'[{"$noetl":"mine"},["part"]]', "application/json"),
+        ("text", b"text", "text/plain; charset=utf-8"),
+        ([1, 2], b"[1,2]", "application/json"),
+    ],
+)
+async def test_a_reference_to_a_value_sends_the_value(value: object, body: bytes, content_type: str) -> None:
+    async with client() as http, site({"/": fine}) as server:
+        part = await kept(http, ["part"])
+        whole = [*value, External(part)] if isinstance(value, list) and b"part" in body else value
+        await http.get(server.url, method="POST", body=await kept(http, whole))
+    assert server.bodies == [body]
+    assert server.seen[0].headers["Content-Type"] == content_type
+
+
+async def test_a_value_that_is_too_large_to_be_put_together_is_not_sent() -> None:
+    part = External(Reference("blob", {"sha256": "p"}, meta=ReferenceMeta(bytes=HELD_BYTES_MAX + 1)))
+    async with client() as http, site({"/": fine}) as server:
+        output = await http.get(server.url, method="POST", body=await kept(http, [part]))
+    assert (said(output)[:2], server.seen) == (("budget_exceeded", False), [])
+    assert "take parts of it with `kind: resolve` and `range`" in said(output)[2]
+
+
+async def kept(http: Client, value: object) -> Reference:
+    data = encode_value(value)
+    name = sha256(data).hexdigest()
+    await http.results.put([Blob(name, data)])
+    return Reference("blob", {"sha256": name}, meta=ReferenceMeta(bytes=len(data), sha256=name))
+
+
 async def test_stored_data_that_is_gone_is_not_sent() -> None:
     async with client() as http, site({"/": fine}) as server:
         output = await http.get(server.url, method="PUT", body=Reference("blob", {"sha256": "s"}))
@@ -102,7 +137,7 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
                 got.append((name, None, None, str(value).encode()))
         return web.Response()
 
-    files = {
+    files: dict[str, object] = {
         "plain": "text",
         "named": {"content": "a,b", "filename": "a.csv", "content_type": "text/csv"},
         "bytes": {"base64": "/wA="},
@@ -111,6 +146,8 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
     }
     async with client() as http, site({"/": take}) as server:
         await http.results.put([Blob("s", b"png")])
+        files["value"] = {"ref": await kept(http, ["a", External(await kept(http, "b"))])}
+        files["typed"] = {"ref": await kept(http, "1,2"), "content_type": "text/csv"}
         output = await http.get(server.url, method="POST", form={"note": "hi"}, files=files)
     assert output.status is Status.OK
     assert got == [
@@ -120,6 +157,8 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
         ("bytes", "bytes", "application/octet-stream", b"\xff\x00"),
         ("disk", "rows.csv", "application/octet-stream", b"1,2"),
         ("stored", "stored", "image/png", b"png"),
+        ("value", "value", "application/json", b'["a","b"]'),
+        ("typed", "typed", "text/csv", b"1,2"),
     ]
 
 

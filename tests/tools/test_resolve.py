@@ -91,6 +91,45 @@ async def test_a_range_of_a_list_is_of_items_unless_bytes_are_asked_for(range_: 
     assert (await resolved(results, ref, range_)).data == data
 
 
+async def test_only_the_items_that_are_asked_for_are_put_together() -> None:
+    results = MemoryResults()
+    parts = [External(Reference("blob", {"sha256": "gone"})), External(await stored(results, b'["deep"]'))]
+    ref = await stored(results, encode_value([*parts, {"$noetl": 1}]))
+    assert (await resolved(results, ref, [1, 3])).data == [["deep"], {"$noetl": 1}]
+
+
+async def test_bytes_of_a_value_are_those_that_others_see() -> None:
+    results = MemoryResults()
+    ref = await stored(results, encode_value([External(await stored(results, b'"deep"')), {"$noetl": 1}]))
+    assert (await resolved(results, ref, {"unit": "bytes"})).data == '["deep",{"$noetl":1}]'
+    assert (await resolved(results, ref, {"start": 2, "stop": 6, "unit": "bytes"})).data == "deep"
+    text = await stored(results, b'"one two"')
+    assert (await resolved(results, text, {"start": 4, "unit": "bytes"})).data == "two"
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "application/json; charset=utf-16"])
+async def test_a_range_of_what_came_from_outside_is_of_its_items(content_type: str) -> None:
+    results = MemoryResults()
+    data = '[1, "é", 3]'.encode("utf-16" if "16" in content_type else "utf-8")
+    ref = await stored(results, data, content_type, raw=True)
+    assert (await resolved(results, ref, [1, 9])).data == ["é", 3]
+
+
+@pytest.mark.parametrize("data", [b"[1, 2", b"[1,,2]", b"<h1>", b"[1, x]"])
+async def test_a_range_of_what_is_not_json_is_an_error(data: bytes) -> None:
+    results = MemoryResults()
+    output = await resolved(results, await stored(results, data, raw=True), [1, 3])
+    assert said(output)[:2] == ("response", False)
+    assert "is not JSON" in said(output)[2]
+
+
+async def test_a_range_of_damaged_data_is_never_given() -> None:
+    results = MemoryResults()
+    ref = await stored(results, b"[1, 2]")
+    await results.put([Blob(str(ref.meta.sha256), b"[1, 3]")])
+    assert said(await resolved(results, ref, [0, 1]))[:2] == ("checksum_mismatch", False)
+
+
 @pytest.mark.parametrize(
     ("content_type", "range_", "data"),
     [
@@ -149,8 +188,8 @@ async def test_what_cannot_be_resolved_is_told(ref: object, range_: object, mess
 
 async def test_only_a_list_has_items() -> None:
     results = MemoryResults()
-    outputs = [await resolved(results, await stored(results, data), [0, 1]) for data in (b'{"a": 1}', b'"a"')]
-    for output, word in zip(outputs, ("a mapping", "text"), strict=True):
+    outputs = [await resolved(results, await stored(results, data), [0, 1]) for data in (b'{"a": 1}', b'"a"', b"1")]
+    for output, word in zip(outputs, ("a mapping", "text", "a number"), strict=True):
         assert f"`range` is of the items of a list, and the data is {word};" in said(output)[2]
 
 

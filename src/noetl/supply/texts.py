@@ -61,6 +61,14 @@ def json_of(data: bytes, content_type: str) -> object:
         raise BadJson(_reason(body, error)) from error
 
 
+def is_utf8(content_type: str) -> bool:
+    """Whether JSON of this content type is UTF-8, as nearly all is."""
+    try:
+        return _charset(content_type) == "utf-8"
+    except LookupError:
+        return False
+
+
 def _reason(body: str | bytes, error: msgspec.DecodeError) -> str:
     """What many programs write and read that JSON does not know is named; all else is told as it was found."""
     try:

@@ -74,7 +74,7 @@ def _noop(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001
 def _http(parts: Parts, policy: AddressPolicy) -> Tool:
     from noetl.tools.http.tool import Http  # noqa: PLC0415
 
-    return Http(parts.results, policy)
+    return Http(parts.results, parts.log, policy)
 
 
 def _python(parts: Parts, policy: AddressPolicy) -> Tool:  # noqa: ARG001

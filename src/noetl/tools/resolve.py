@@ -1,6 +1,7 @@
 """The data behind a reference: stored data, checked, or what the iterations of a loop gave; whole or a range of it."""
 
 from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping
 from hashlib import sha256
 
 import msgspec
@@ -8,14 +9,16 @@ import msgspec
 from noetl.engine.output import Output, failed
 from noetl.engine.reference import LOOP_REFERENCE, Reference, word_of
 from noetl.ports import Console, Damaged, EventLog, ResultStore, ToolCall, Unavailable
-from noetl.supply.manifest import Manifests, ManifestTooLarge, place_of
+from noetl.supply.items import Items, NotAList
+from noetl.supply.manifest import Manifests, ManifestTooLarge, iterations_of, place_of
+from noetl.supply.rendering import TooLarge, check_size, is_json, rendered, whole
 from noetl.supply.shelf import MissingData, Shelf, decoded, missing
-from noetl.supply.texts import BadJson, json_of, part_of_text, text_of
-
-HELD_BYTES_MAX = 256 * 1024 * 1024
-"""The most that is given as data at once."""
+from noetl.supply.texts import BadJson, is_utf8, json_of, part_of_text, text_of
 
 SHELF_BYTES_MAX = 16 * 1024 * 1024
+
+_BEGINNINGS: Mapping[bytes, object] = {b"{": {}, b'"': ""}
+"""What begins so, and may be too large to be looked at whole only to say what it is."""
 
 
 class BadInput(Exception):
@@ -28,10 +31,6 @@ class Mismatch(Exception):
 
 class NotJson(Exception):
     """Stored data that is called JSON and is not."""
-
-
-class TooLarge(Exception):
-    """More was asked for than fits in memory."""
 
 
 class Range(msgspec.Struct, frozen=True):
@@ -71,39 +70,68 @@ class Resolve:
         return
 
     async def _data(self, reference: Reference, wanted: Range) -> object:
-        shelf = Shelf(self._results, SHELF_BYTES_MAX)
+        shelf = Shelf(self._results, SHELF_BYTES_MAX, iterations_of(self._log))
         if reference.type == LOOP_REFERENCE:
             if wanted.unit == "bytes":
                 raise BadInput("`range` is of items here: the reference means what the iterations of a loop gave")
             return await Manifests(self._log, shelf).items(place_of(reference), wanted.start, wanted.stop)
         if reference.type != "blob":
             raise BadInput(f"`ref` is of type {reference.type!r}; this runtime has blob and relational references")
-        is_json = _is_json(reference)
-        if is_json and wanted.unit != "bytes":
-            value = _value(reference, await self._bytes(reference, WHOLE))
-            return _items(await shelf.hydrated(value), wanted)
+        if is_json(reference) and wanted.unit != "bytes":
+            return await whole(await self._value(reference, wanted), shelf)
         if wanted.unit == "items":
             raise BadInput(f"`range` is of bytes here: the data is {reference.meta.content_type}, not JSON")
-        return _shown(await self._bytes(reference, wanted), reference, wanted)
+        return await self._part(reference, wanted, shelf)
+
+    async def _value(self, reference: Reference, wanted: Range) -> object:
+        is_cut = (wanted.start, wanted.stop) != (0, None)
+        if is_cut and is_utf8(reference.meta.content_type):
+            return await self._items(reference, wanted)
+        value = _value(reference, await self._bytes(reference, WHOLE))
+        return _cut(value, wanted) if is_cut else value
+
+    async def _items(self, reference: Reference, wanted: Range) -> object:
+        """Of a list, however long it is, only what is wanted is held."""
+        items = Items(wanted.start, wanted.stop)
+        try:
+            async for piece in self._pieces(reference):
+                items.feed(piece)
+                check_size(items.size)
+            found = _value(reference, items.json())
+        except NotAList as other:
+            value = _BEGINNINGS.get(other.first)
+            return _cut(_value(reference, await self._bytes(reference, WHOLE)) if value is None else value, wanted)
+        assert isinstance(found, list)
+        return items.of(found)
+
+    async def _part(self, reference: Reference, wanted: Range, shelf: Shelf) -> str:
+        own = await rendered(reference, self._results, shelf)
+        if own is not None:
+            return _shown(own.data[wanted.start : wanted.stop], own.content_type, wanted)
+        return _shown(await self._bytes(reference, wanted), reference.meta.content_type, wanted)
 
     async def _bytes(self, reference: Reference, wanted: Range) -> bytes:
-        """The range of the bytes; all of them are read, since only all of them can be checked."""
-        name = str(reference.locator.get("sha256", ""))
-        kept, digest, at = bytearray(), sha256(), 0
+        kept, at = bytearray(), 0
+        async for piece in self._pieces(reference):
+            kept += piece[max(0, wanted.start - at) : _until(wanted.stop, at)]
+            at += len(piece)
+            check_size(len(kept))
+        return bytes(kept)
+
+    async def _pieces(self, reference: Reference) -> AsyncIterator[bytes]:
+        """All of the bytes, whatever is wanted of them, since only all of them can be checked."""
+        name, digest = str(reference.locator.get("sha256", "")), sha256()
         try:
             pieces = await self._results.open(name)
             if pieces is None:
                 raise missing(reference)
             async for piece in pieces:
                 digest.update(piece)
-                kept += piece[max(0, wanted.start - at) : _until(wanted.stop, at)]
-                at += len(piece)
-                _check_size(len(kept))
+                yield piece
         except Damaged as trouble:
             raise Mismatch(str(trouble)) from trouble
         if digest.hexdigest() != (reference.meta.sha256 or name):
             raise Mismatch(f"the stored data is damaged: its sha256 is {digest.hexdigest()}, and should be {name}")
-        return bytes(kept)
 
 
 def reference_of(call: ToolCall) -> Reference:
@@ -141,9 +169,7 @@ def _value(reference: Reference, data: bytes) -> object:
         raise NotJson(f"{message}; `range` with `unit: bytes` takes it as it is") from error
 
 
-def _items(value: object, wanted: Range) -> object:
-    if wanted == WHOLE:
-        return value
+def _cut(value: object, wanted: Range) -> object:
     if not isinstance(value, list):
         raise BadInput(
             f"`range` is of the items of a list, and the data is {word_of(value)}; `unit: bytes` takes bytes"
@@ -151,9 +177,8 @@ def _items(value: object, wanted: Range) -> object:
     return value[wanted.start : wanted.stop]
 
 
-def _shown(data: bytes, reference: Reference, wanted: Range) -> str:
+def _shown(data: bytes, content_type: str, wanted: Range) -> str:
     """Text as it is, anything else in base64. A range may cut a character in two."""
-    content_type = reference.meta.content_type
     kind = content_type.partition(";")[0].strip().lower()
     is_text = kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "csv", "javascript"))
     if not is_text:
@@ -161,14 +186,5 @@ def _shown(data: bytes, reference: Reference, wanted: Range) -> str:
     return text_of(data, content_type) if wanted == WHOLE else part_of_text(data, content_type)
 
 
-def _is_json(reference: Reference) -> bool:
-    return reference.meta.content_type.partition(";")[0].strip().lower().endswith(("/json", "+json"))
-
-
 def _until(stop: int | None, at: int) -> int | None:
     return None if stop is None else max(0, stop - at)
-
-
-def _check_size(size: int) -> None:
-    if size > HELD_BYTES_MAX:
-        raise TooLarge(f"the data is larger than {HELD_BYTES_MAX} bytes; ask for parts of it with `range`")

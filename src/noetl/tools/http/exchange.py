@@ -3,22 +3,19 @@
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import aiohttp
 from multidict import CIMultiDict
 
-from noetl.engine.reference import Reference
-from noetl.ports import ResultStore, Unavailable
+from noetl.ports import EventLog, ResultStore
 from noetl.tools.http.addresses import AddressPolicy, socket_maker
 from noetl.tools.http.knobs import Knobs
+from noetl.tools.http.payload import Stored, payload_of
 from noetl.tools.http.redirects import REDIRECTS, redirected
-from noetl.tools.http.request import BadInput, Content, Multipart, Part, Request
+from noetl.tools.http.request import BadInput, Request
 
 IDLE_S = 15.0
 """How long an unused connection is kept; less than common servers do, so that they seldom close one we begin to use."""
-
-_ENDING = {ord('"'): "%22", ord("\r"): "%0D", ord("\n"): "%0A"}
 
 CONTEXTS_MAX = 64
 """Different certificate files that are kept ready."""
@@ -43,9 +40,9 @@ class TooManyRedirects(BadRedirect):
 class Connections:
     """One pool for all runs. Proxies and logins of the environment are not used, cookies are not kept."""
 
-    def __init__(self, policy: AddressPolicy, results: ResultStore) -> None:
+    def __init__(self, policy: AddressPolicy, results: ResultStore, log: EventLog) -> None:
         self._policy = policy
-        self._results = results
+        self._stored = Stored(results, log)
         self._session: aiohttp.ClientSession | None = None
         self._contexts: dict[str, ssl.SSLContext] = {}
 
@@ -71,7 +68,7 @@ class Connections:
 
     async def _send(self, request: Request, knobs: Knobs, trust: ssl.SSLContext | bool) -> aiohttp.ClientResponse:
         headers = CIMultiDict(request.headers)
-        data = await _payload(request.body, headers, self._results)
+        data = await payload_of(request.body, headers, self._stored)
         return await self._opened().request(
             request.method,
             request.url,
@@ -125,62 +122,6 @@ def _followed(request: Request, response: aiohttp.ClientResponse, location: str)
         return redirected(request, response.status, location)
     except BadInput as error:
         raise BadRedirect(str(error), response) from error
-
-
-Payload = bytes | aiohttp.payload.Payload | None
-
-
-async def _payload(body: Content | Multipart | None, headers: CIMultiDict[str], results: ResultStore) -> Payload:
-    """What is sent; made anew for each request, since a stream can be read once."""
-    if body is None:
-        return None
-    if isinstance(body, Multipart):
-        form = await _form(body, results)
-        headers["Content-Type"] = form.content_type
-        return form
-    if body.content_type is not None:
-        headers.setdefault("Content-Type", body.content_type)
-    return body.data if isinstance(body.data, bytes) else await _stream(body.data, results)
-
-
-async def _form(body: Multipart, results: ResultStore) -> aiohttp.MultipartWriter:
-    form = aiohttp.MultipartWriter("form-data")
-    for part in body.parts:
-        payload = await _part(part.content, results)
-        payload.headers["Content-Disposition"] = _disposition(part)
-        form.append_payload(payload)
-    return form
-
-
-def _disposition(part: Part) -> str:
-    """Names as browsers write them: in UTF-8, and with the three signs escaped that would end them."""
-    named = f'form-data; name="{part.name.translate(_ENDING)}"'
-    return named if part.filename is None else f'{named}; filename="{part.filename.translate(_ENDING)}"'
-
-
-async def _part(content: Content, results: ResultStore) -> aiohttp.payload.Payload:
-    if isinstance(content.data, bytes):
-        return aiohttp.BytesPayload(content.data, content_type=content.content_type or "text/plain; charset=utf-8")
-    payload = await _stream(content.data, results)
-    payload.headers["Content-Type"] = content.content_type or "application/octet-stream"
-    return payload
-
-
-async def _stream(data: Reference | Path, results: ResultStore) -> aiohttp.payload.Payload:
-    if isinstance(data, Path):
-        return aiohttp.payload.BufferedReaderPayload(data.open("rb"))
-    pieces = await results.open(str(data.locator.get("sha256", "")))
-    if pieces is None:
-        raise Unavailable(f"the stored data {dict(data.locator)} that the request is to send is gone")
-    return _Stored(pieces, data.meta.bytes)
-
-
-class _Stored(aiohttp.payload.AsyncIterablePayload):
-    """A stream whose size is known, so that the server is told."""
-
-    def __init__(self, pieces: AsyncIterator[bytes], size: int) -> None:
-        super().__init__(pieces)
-        self._size = size
 
 
 def headers_of(response: aiohttp.ClientResponse) -> Mapping[str, str]:

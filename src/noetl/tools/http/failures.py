@@ -9,6 +9,7 @@ import aiohttp
 from noetl.engine.output import Output, failed
 from noetl.engine.secrets import MASK, masked
 from noetl.ports import Unavailable
+from noetl.supply import rendering
 from noetl.tools.http.answer import NotJson
 from noetl.tools.http.exchange import TooManyRedirects, as_text
 from noetl.tools.http.inflating import BrokenOff, TooLarge
@@ -43,7 +44,7 @@ def _of_the_answer(error: Exception, what: str) -> Output:
     match error:
         case TooManyRedirects():
             return failed("http_status", f"{what}: {error}")
-        case TooLarge():
+        case TooLarge() | rendering.TooLarge():
             return failed("budget_exceeded", f"{what}: {error}")
         case NotJson():
             return failed("response", f"{what}: {error}", details={"body": error.beginning})

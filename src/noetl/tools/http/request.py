@@ -29,7 +29,7 @@ class BadInput(Exception):
 
 
 class Content(msgspec.Struct, frozen=True):
-    """A body: bytes, what a reference stands for, or a file."""
+    """A body: bytes, what a reference stands for, or a file. A reference has a content type of its own."""
 
     data: bytes | Reference | Path
     content_type: str | None = None
@@ -259,7 +259,7 @@ def _bytes(field: str, value: object) -> bytes:
 def _referred(field: str, value: Reference) -> Content:
     if value.type != "blob":
         raise BadInput(f"`{field}` can send stored data only; fetch what this {value.type} reference means first")
-    return Content(value, value.meta.content_type)
+    return Content(value)
 
 
 def _form_parts(form: object) -> Iterator[Part]:

@@ -7,7 +7,8 @@ import aiohttp
 import msgspec
 
 from noetl.engine.output import Output, failed
-from noetl.ports import Console, ResultStore, ToolCall, Unavailable
+from noetl.ports import Console, EventLog, ResultStore, ToolCall, Unavailable
+from noetl.supply import rendering
 from noetl.tools.http.addresses import AddressPolicy
 from noetl.tools.http.answer import NotJson, beginning_of, body_of
 from noetl.tools.http.exchange import BadRedirect, Connections, as_text, headers_of
@@ -24,7 +25,7 @@ REQUEST_IDS = (
 """Headers by which servers name a request, the commonest first."""
 
 EXPECTED = (
-    BadInput, BadRedirect, NotJson, TooLarge, Unreadable, Unavailable, aiohttp.ClientError, OSError,
+    BadInput, BadRedirect, NotJson, TooLarge, rendering.TooLarge, Unreadable, Unavailable, aiohttp.ClientError, OSError,
 )  # fmt: skip
 """All that may go wrong with a request. Anything else is a bug."""
 
@@ -32,9 +33,9 @@ NO_ANSWER: Mapping[str, object] = {"status": None, "headers": {}, "request_id": 
 
 
 class Http:
-    def __init__(self, results: ResultStore, policy: AddressPolicy) -> None:
+    def __init__(self, results: ResultStore, log: EventLog, policy: AddressPolicy) -> None:
         self._results = results
-        self._connections = Connections(policy, results)
+        self._connections = Connections(policy, results, log)
 
     async def run(self, call: ToolCall, console: Console) -> Output:  # noqa: ARG002
         try:
