@@ -130,6 +130,13 @@ BUGS = (
         plants.task_before_acknowledgement,
     ),
     Bug(
+        "stored_by_tools_read_as_null",
+        "what tools stored is null where the data of a loop is read back",
+        20,
+        plants.stored_by_tools_read_as_null,
+        {"play": written("a loop whose tools store their data")},
+    ),
+    Bug(
         "ended_hold_nothing",
         "what executions refer to that have ended is removed",
         20,

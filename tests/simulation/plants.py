@@ -31,6 +31,7 @@ from noetl.storage.memory import store
 from noetl.storage.memory.agenda import Agenda
 from noetl.storage.memory.holdings import Holdings
 from noetl.storage.memory.store import MemoryStore
+from noetl.supply import manifest
 from tests.simulation.faults import Rates
 
 
@@ -307,6 +308,10 @@ def reported_before_stored() -> AbstractContextManager[None]:
 
 
 # ------------------------------------------------------------------------------ stored objects
+
+
+def stored_by_tools_read_as_null() -> AbstractContextManager[None]:
+    return swapped((manifest, "is_of_tool", lambda _output: False))
 
 
 def ended_hold_nothing() -> AbstractContextManager[None]:

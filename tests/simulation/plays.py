@@ -179,6 +179,25 @@ workflow:
 """,
 }
 
+SPECIAL = {
+    "a loop whose tools store their data": """
+workflow:
+  - step: fetch
+    spec: {policy: {failure: {mode: best_effort}}}
+    loop: {in: [1, 2, 3], iterator: item, spec: {mode: parallel, max_in_flight: 2}}
+    tool:
+      - {name: get, kind: http, input: {url: "http://api.test/"}, set: {step.own_ref: "{{ output.ref }}"}}
+    next: {arcs: [{step: read}]}
+  - step: read
+    tool: {kind: noop, set: {ctx.found: "{{ fetch.data }}"}}
+    next: {arcs: [{step: walk}]}
+  - step: walk
+    loop: {in: "{{ fetch.data }}", iterator: got, spec: {mode: sequential}}
+    tool: {kind: noop, set: {ctx.walked: "{{ (ctx.walked | default([])) + [iter.got] }}"}}
+""",
+}
+"""Those that no seed draws by itself."""
+
 
 class Play(msgspec.Struct, frozen=True):
     """A playbook and those that it may call. `seed` decides what tools answer.
@@ -208,7 +227,7 @@ def play(seed: int) -> Play:
 
 
 def written(name: str, number: int = 1) -> Play:
-    return Play(name, compiled(HEAD + WRITTEN[name]), (compiled(CHILD),), number)
+    return Play(name, compiled(HEAD + (WRITTEN | SPECIAL)[name]), (compiled(CHILD),), number)
 
 
 def bulky(found: Play) -> Play:
