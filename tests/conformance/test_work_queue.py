@@ -317,6 +317,16 @@ async def test_giving_back_what_one_does_not_hold_is_no_matter(home: Home) -> No
         assert await store.renew([again], LEASE_S) == frozenset()
 
 
+async def test_scattered_indexes_are_granted_at_once_up_to_the_slots(home: Home) -> None:
+    async with home.store() as store:
+        await append(store, OfferWork("a#1", (), 100, 6, indexes=tuple(range(0, 100, 10))))
+        first = await store.claim(ask(slots=4, indexes_max=8), 10)
+        rest = await store.claim(ask(slots=4, indexes_max=8), 10)
+        assert [each.lease.next for each in first] == [0, 10, 20, 30]
+        assert [each.lease.next for each in rest] == [40, 50]
+        assert len({each.lease.epoch for each in (*first, *rest)}) == 6
+
+
 # ------------------------------------------------------------------------------ what runs out
 
 

@@ -1,5 +1,8 @@
 """Leases: who may run which iterations until when."""
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from noetl.engine import leases
 from noetl.engine.leases import DELIVERIES_MAX, RAMP, Lease, Work
 
@@ -25,6 +28,20 @@ def test_a_claim_takes_the_next_indexes_and_no_more_slots_than_are_free() -> Non
     assert (second.next, second.stop, second.slots) == (10, 20, 2)
     assert work.free_slots == 0
     assert leases.claim(work, worker="w", epoch=3, now=0, lease_s=60, slots=1, indexes_max=1) is None
+
+
+@given(st.sets(st.integers(0, 40)), st.integers(0, 40), st.integers(1, 5))
+def test_scattered_indexes_go_out_once_each_and_what_is_dropped_never(
+    wanted: set[int], dropped: int, indexes_max: int
+) -> None:
+    work = leases.drop(leases.offered(41, 50, wanted), dropped)
+    out: list[int] = []
+    epoch = 0
+    while leases.is_open(work):
+        epoch += 1
+        work, lease = claimed(work, epoch, indexes_max=indexes_max)
+        out.extend(range(lease.next, lease.stop))
+    assert out == sorted(wanted - {dropped})
 
 
 def test_a_claim_finds_nothing_once_all_is_handed_out() -> None:

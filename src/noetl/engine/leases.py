@@ -4,8 +4,9 @@ In flight is what live leases and parked iterations take up, derived each time a
 An epoch is drawn from a store-wide sequence and never comes again, so that only the current holder can report.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Mapping
+from itertools import chain
 from operator import itemgetter
 
 import msgspec
@@ -235,7 +236,7 @@ def _next_out(work: Work, indexes_max: int) -> Range:
     An index that may have killed a worker goes alone, so that no other is blamed for it.
     """
     begun = _ranges(index for index in work.begun if _holds(work.returned, index))
-    for first, stop in (*begun, *work.returned):
+    for first, stop in chain(begun, work.returned):
         for index in range(first, stop):
             if index not in work.deliveries:
                 last = min(index + indexes_max, stop)
@@ -277,8 +278,11 @@ def _plus(ranges: tuple[Range, ...], *others: Range) -> tuple[Range, ...]:
 
 
 def _minus(ranges: tuple[Range, ...], gone: Range) -> tuple[Range, ...]:
-    parts = (part for start, stop in ranges for part in ((start, min(stop, gone[0])), (max(start, gone[1]), stop)))
-    return tuple((start, stop) for start, stop in parts if start < stop)
+    """There may be very many of them, so only those are looked at that lose something."""
+    first = bisect_right(ranges, gone[0], key=itemgetter(1))
+    last = bisect_left(ranges, gone[1], key=itemgetter(0))
+    parts = (part for start, stop in ranges[first:last] for part in ((start, gone[0]), (gone[1], stop)))
+    return (*ranges[:first], *((start, stop) for start, stop in parts if start < stop), *ranges[last:])
 
 
 def _holds(ranges: tuple[Range, ...], index: int) -> bool:

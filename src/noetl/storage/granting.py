@@ -14,12 +14,14 @@ Key = tuple[str, Row]
 
 
 def grant_each(keys: Iterable[Key], ask: Ask, grant: Callable[[Key, Ask], Granted | None]) -> list[Granted]:
-    """A lease on each of the rows, as long as there are slots left of those that are asked for."""
+    """Leases on each of the rows, as long as there are slots left of those that are asked for.
+
+    What is left of a row may be scattered: then it takes several leases, and they are granted at once.
+    """
     granted: list[Granted] = []
     slots = ask.slots
     for key in keys:
-        found = grant(key, msgspec.structs.replace(ask, slots=slots)) if slots > 0 else None
-        if found is not None:
+        while slots > 0 and (found := grant(key, msgspec.structs.replace(ask, slots=slots))) is not None:
             granted.append(found)
             slots -= found.lease.slots
     return granted
