@@ -131,7 +131,11 @@ def _workload_read(step: str, loop: str = "") -> frozenset[str] | None:
     )
     playbook = compile_playbook(text, "a.yaml").playbook
     assert playbook is not None
-    return workload_read(playbook.workflow[0], playbook)
+    program = Program(playbook)
+    first, again = program.workload_read("s"), program.workload_read("s")
+    assert first is again
+    assert first == workload_read(playbook.workflow[0], playbook)
+    return first
 
 
 def test_a_worker_is_given_only_the_keys_of_the_workload_that_its_pipeline_reads() -> None:

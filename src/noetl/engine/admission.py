@@ -31,7 +31,6 @@ def admit(program: Program, state: StateView, ready: ReadyStep, tokens: Sequence
         bound = ready.input(scope)
     except BindingFailed as failure:
         return stopped(state, failure.error)
-    assert isinstance(bound, dict)
     step = ready.step
     return [
         StepScheduled(

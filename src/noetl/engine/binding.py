@@ -13,6 +13,7 @@ from noetl.playbook.model import Guard
 
 Scope = Mapping[str, object]
 Evaluate = Callable[[Scope], object]
+EvaluateValues = Callable[[Scope], Mapping[str, object]]
 Test = Callable[[Scope], bool]
 
 SHOWN_MAX = 200
@@ -74,13 +75,20 @@ def binder(value: object, path: str, places: Places) -> Evaluate:
     """An evaluator of a value in which strings may be templates. What holds none is constant."""
     if isinstance(value, str) and is_template(value):
         return _template(value, path, places)
-    if isinstance(value, dict) and _has_template(value):
-        parts = [(key, binder(item, f"{path}/{key}", places)) for key, item in value.items()]
-        return lambda scope: {key: part(scope) for key, part in parts}
+    if isinstance(value, dict):
+        return values_binder(value, path, places)
     if isinstance(value, list) and _has_template(value):
         items = [binder(item, f"{path}/{index}", places) for index, item in enumerate(value)]
         return lambda scope: [item(scope) for item in items]
     return lambda _scope: value
+
+
+def values_binder(values: Mapping[str, object], path: str, places: Places) -> EvaluateValues:
+    """The same for a mapping of values, of which a mapping comes again."""
+    if not any(map(_has_template, values.values())):
+        return lambda _scope: values
+    parts = [(key, binder(value, f"{path}/{key}", places)) for key, value in values.items()]
+    return lambda scope: {key: part(scope) for key, part in parts}
 
 
 def guard(when: Guard, path: str, places: Places) -> Test:

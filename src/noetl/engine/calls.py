@@ -46,9 +46,7 @@ def _call(standing: Standing, task: ReadyTask, scope: Scope, block: ReadyBlock) 
     """The block's defaults, under the input of the step, under that of the call itself."""
     outer, bound, defaults = scope["input"], task.input(scope), block.input(scope)
     assert isinstance(outer, dict)
-    assert isinstance(bound, dict)
-    assert isinstance(defaults, dict)
-    own = defaults | outer | bound
+    own = {**defaults, **outer, **bound}
     if not block.levels:
         return Call(block.block.name, own)
     loop = _loop(standing, block, 0, own, None)

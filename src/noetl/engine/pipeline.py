@@ -111,17 +111,15 @@ def bind(program: Program, work: Run) -> Bound | Output:
     task, scope = work.task, work.scope
     try:
         own = task.input(scope)
-        assert isinstance(own, dict)
         inner = with_input(scope, own, program.playbook.dialect)
         fields, auth = task.fields(inner), task.auth(inner)
     except BindingFailed as failure:
         return Output(status=Status.ERROR, error=failure.error)
-    assert isinstance(fields, dict)
     if auth is not None and not isinstance(auth, str):
         message = f"`auth` must name a credential, and is {word_of(auth)}"
         return Output(status=Status.ERROR, error=program.places.refusal("input", message, f"{task.path}/auth"))
     received = inner["input"] if task.task.kind in GIVEN_STEP_INPUT else own
-    assert isinstance(received, dict)
+    assert isinstance(received, Mapping)
     if GONE in scope and (gone := _gone_in(received)) is not None:
         message = f"{gone.message}, in the `input` of the step"
         error = program.places.refusal(gone.kind, message, f"{task.path}/input", retryable=gone.retryable)

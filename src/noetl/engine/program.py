@@ -5,7 +5,7 @@ from functools import cached_property
 
 import msgspec
 
-from noetl.engine.binding import Evaluate, Places, Scope, Test, binder, guard
+from noetl.engine.binding import Evaluate, EvaluateValues, Places, Test, binder, guard, values_binder
 from noetl.engine.kept import Kept, kept_outputs, names_read, workload_read
 from noetl.engine.layering import effective_spec, limit
 from noetl.engine.policy import ReadyRule, ready_rules
@@ -45,8 +45,8 @@ class ReadyTask(msgspec.Struct, frozen=True):
     path: str
     index: int
     spec: Mapping[str, object]
-    fields: Evaluate
-    input: Evaluate
+    fields: EvaluateValues
+    input: EvaluateValues
     auth: Evaluate
     before: tuple[ReadyRule, ...]
     rules: tuple[ReadyRule, ...] | None
@@ -78,14 +78,14 @@ class ReadyArc(msgspec.Struct, frozen=True):
     arc: Arc
     when: Test
     set: Setter
-    args: Evaluate
+    args: EvaluateValues
 
 
 class ReadyStep(msgspec.Struct, frozen=True):
     step: Step
     path: str
     admit: tuple[tuple[Test, bool], ...] | None
-    input: Evaluate
+    input: EvaluateValues
     levels: tuple[ReadyLevel, ...]
     set: Setter
     arcs: tuple[ReadyArc, ...]
@@ -101,7 +101,7 @@ class ReadyStep(msgspec.Struct, frozen=True):
 
 class ReadyBlock(msgspec.Struct, frozen=True):
     block: Block
-    input: Evaluate
+    input: EvaluateValues
     levels: tuple[ReadyLevel, ...]
 
 
@@ -168,7 +168,9 @@ class Program:
         found = self._blocks.get(name)
         if found is None:
             path = f"workbook/{name}"
-            found = ReadyBlock(block, binder(block.input, f"{path}/input", self.places), self._levels(block.loop, path))
+            found = ReadyBlock(
+                block, values_binder(block.input, f"{path}/input", self.places), self._levels(block.loop, path)
+            )
             self._blocks[name] = found
         return found
 
@@ -206,7 +208,7 @@ class Program:
             step,
             path,
             admit,
-            binder(step.input, f"{path}/input", self.places),
+            values_binder(step.input, f"{path}/input", self.places),
             self._levels(step.loop, path),
             setter(step.set, f"{path}/set", self.places),
             tuple(self._arc(arc, f"{path}/next/{index}") for index, arc in enumerate(step.next.arcs)),
@@ -217,7 +219,7 @@ class Program:
             arc,
             guard(arc.when, f"{path}/when", self.places),
             setter(arc.set, f"{path}/set", self.places),
-            binder(arc.args, f"{path}/args", self.places),
+            values_binder(arc.args, f"{path}/args", self.places),
         )
 
     def _levels(self, loop: Loop | None, path: str) -> tuple[ReadyLevel, ...]:
@@ -256,7 +258,7 @@ class Program:
             index=index,
             spec=spec,
             fields=self._fields(task, path),
-            input=binder(task.input, f"{path}/input", self.places),
+            input=values_binder(task.input, f"{path}/input", self.places),
             auth=binder(task.auth, f"{path}/auth", self.places),
             before=ready_rules(policy.before, f"{path}/before", self.places) if policy is not None else (),
             rules=ready_rules(policy.rules, f"{path}/rules", self.places) if policy is not None else None,
@@ -266,20 +268,14 @@ class Program:
             blocks=self._kind(task).empty_blocks(),
         )
 
-    def _fields(self, task: Task, path: str) -> Evaluate:
+    def _fields(self, task: Task, path: str) -> EvaluateValues:
         """The kind's own fields. Code and scripts are never templates, whatever they hold."""
         texts = {key: value for key, value in task.fields.items() if key in self._kind(task).texts}
         others = {key: value for key, value in task.fields.items() if key not in texts}
-        evaluate = binder(others, path, self.places)
+        evaluate = values_binder(others, path, self.places)
         if not texts:
             return evaluate
-
-        def fields(scope: Scope) -> object:
-            found = evaluate(scope)
-            assert isinstance(found, dict)
-            return texts | found
-
-        return fields
+        return lambda scope: {**texts, **evaluate(scope)}
 
 
 def _loop_layers(loop: Loop | None, path: str) -> Layers:

@@ -71,7 +71,6 @@ def _fired(ready: ReadyStep, truths: Sequence[bool | None]) -> Iterator[ReadyArc
 
 def _token(arc: ReadyArc, run: RunView, trigger: Trigger, scope: Scope) -> Token:
     args = arc.args(scope)
-    assert isinstance(args, dict)
     return Token(arc.arc.step, trigger, {**run.args, **args} if args or run.args else {})
 
 

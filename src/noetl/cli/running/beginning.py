@@ -184,7 +184,6 @@ def _with_own_input(program: Program, work: Run) -> Mapping[str, object]:
         own = work.task.input(work.scope)
     except BindingFailed:
         return {name: value for name, value in work.scope.items() if name not in ("input", "args")}
-    assert isinstance(own, dict)
     return with_input(work.scope, own, program.playbook.dialect)
 
 
