@@ -229,6 +229,41 @@ def test_an_interpreter_that_another_task_may_make_is_a_warning(tmp_path: Path) 
     assert 'warning: there is no interpreter and no virtual environment "no-such-venv"' in ran.stderr
 
 
+def test_an_interpreter_that_is_too_old_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "python3.7").write_text("#!/bin/sh\ntouch ran\n", "utf-8")
+    (tmp_path / "python3.7").chmod(0o755)
+    (tmp_path / "no-such-venv" / "bin").mkdir(parents=True)
+    (tmp_path / "no-such-venv" / "bin" / "python").symlink_to(tmp_path / "python3.7")
+    write(tmp_path, "code", f"workflow:\n  - step: a\n    tool: {PYTHON}\n")
+    ran = run(tmp_path, "code")
+    assert_refused(ran, tmp_path)
+    assert '"no-such-venv" is Python 3.7, and a python task needs 3.8 or newer [NOE954]' in ran.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize("kind", ["python", "script"])
+def test_a_file_with_code_that_is_not_there_is_refused(tmp_path: Path, kind: str) -> None:
+    task = f"{{ kind: {kind}, file: lib/no-such-file }}"
+    write(tmp_path, "code", f"workflow:\n  - step: a\n    tool: {task}\n")
+    ran = run(tmp_path, "code")
+    assert_refused(ran, tmp_path)
+    assert 'error: there is no file "lib/no-such-file" [NOE959]' in ran.stderr
+    assert "noetl run: 1 thing is missing, see above" in ran.stderr
+
+
+def test_a_file_that_another_task_may_write_is_a_warning(tmp_path: Path) -> None:
+    body = """workflow:
+  - step: a
+    tool:
+      - { name: make, kind: script, script: "echo 'result = 7' > made.py" }
+      - { name: use, kind: python, file: made.py }
+"""
+    write(tmp_path, "code", body)
+    ran = run(tmp_path, "code")
+    assert (ran.returncode, ran.stdout) == (0, "7\n"), ran.stderr
+    assert 'warning: there is no file "made.py" [NOE959]' in ran.stderr
+
+
 @pytest.mark.parametrize("place", ["executor: { spec: { python: { python: no-such-venv } } }\n", ""])
 def test_an_interpreter_may_be_named_further_out(tmp_path: Path, place: str) -> None:
     step = "" if place else ", spec: { python: { python: no-such-venv } }"

@@ -248,6 +248,31 @@ async def test_a_missing_interpreter_of_the_environment_is_told_so() -> None:
     assert error.message.startswith("`NOETL_PYTHON` is `/no/such/venv`, and there is no interpreter")
 
 
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ("exit 1", "no Python"),
+        ("echo Python 3.7; exit 1", "Python 3.7"),
+        ("echo Python 2.7; exit 2", "Python 2.7"),
+    ],
+)
+async def test_an_interpreter_that_cannot_run_the_code_is_told_so(tmp_path: Path, says: str, told: str) -> None:
+    program = tmp_path / "old"
+    program.write_text(f"#!/bin/sh\n{says}\n", "utf-8")
+    program.chmod(0o755)
+    error = error_of(await run("x = 1", python=str(program)))
+    assert (error.kind, error.retryable) == ("input", False)
+    assert error.message == f"{program} is {told}, and a python task needs Python 3.8 or newer"
+
+
+async def test_an_interpreter_that_does_not_say_what_it_is_is_not_blamed(tmp_path: Path) -> None:
+    program = tmp_path / "gone"
+    program.write_text("#!/bin/sh\nrm $0\nexit 3\n", "utf-8")
+    program.chmod(0o755)
+    error = error_of(await run("x = 1", python=str(program)))
+    assert (error.kind, error.message) == ("crash", "the process ended by itself with exit code 3")
+
+
 async def test_a_missing_interpreter_is_told_with_where_it_was_looked_for(tmp_path: Path) -> None:
     error = error_of(await run("x = 1", file=str(tmp_path / "p.yaml"), python=".venv"))
     assert error.kind == "input"

@@ -33,6 +33,7 @@ from noetl.playbook.model import KeychainEntry
 from noetl.playbook.rules.needs import (
     CREDENTIAL_EXPOSED,
     CREDENTIAL_NOT_HERE,
+    FILE_NOT_HERE,
     INTERPRETER_NOT_HERE,
     KIND_NOT_HERE,
     PLAYBOOK_NOT_HERE,
@@ -45,7 +46,9 @@ from noetl.tools import BUILT_IN
 
 RUNNABLE = frozenset({*BUILT_IN, "playbook", "workbook"})
 NOT_HERE = frozenset(kind.name for kind in KINDS) - RUNNABLE
-LACKED = frozenset(rule.code for rule in (KIND_NOT_HERE, CREDENTIAL_NOT_HERE, PLAYBOOK_NOT_HERE, INTERPRETER_NOT_HERE))
+LACKED = frozenset(
+    rule.code for rule in (KIND_NOT_HERE, CREDENTIAL_NOT_HERE, PLAYBOOK_NOT_HERE, INTERPRETER_NOT_HERE, FILE_NOT_HERE)
+)
 LOCAL_CREDENTIALS = ("env", "file")
 PLAYBOOKS_MAX = 100
 """Playbooks that are looked at, the one that is to run included."""

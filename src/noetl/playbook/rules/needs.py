@@ -14,6 +14,7 @@ VALUE_NOT_GIVEN = Rule("NOE955", "value-not-given", Severity.WARNING)
 VALUE_UNFIT = Rule("NOE956", "value-unfit", Severity.WARNING)
 CODE_UNREADABLE = Rule("NOE957", "code-unreadable", Severity.WARNING)
 CREDENTIAL_EXPOSED = Rule("NOE958", "credential-exposed", Severity.WARNING)
+FILE_NOT_HERE = Rule("NOE959", "file-not-here", Severity.ERROR)
 UNKNOWN_RETURN_STEP = Rule("NOE961", "unknown-return-step", Severity.ERROR)
 UNKNOWN_CALL_INPUT = Rule("NOE962", "unknown-call-input", Severity.WARNING)
 RIVAL_PLAYBOOKS = Rule("NOE963", "rival-playbooks", Severity.WARNING)
@@ -27,6 +28,7 @@ NEEDS: tuple[Rule, ...] = (
     VALUE_UNFIT,
     CODE_UNREADABLE,
     CREDENTIAL_EXPOSED,
+    FILE_NOT_HERE,
     UNKNOWN_RETURN_STEP,
     UNKNOWN_CALL_INPUT,
     RIVAL_PLAYBOOKS,

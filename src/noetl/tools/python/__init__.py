@@ -20,7 +20,7 @@ from noetl.processes import (
     task_facts,
     timeout_of,
 )
-from noetl.tools.python.interpreter import find_interpreter
+from noetl.tools.python.interpreter import fault_of, find_interpreter
 from noetl.tools.python.pool import Child, Home, Pool
 
 IDLE_MAX = 16
@@ -119,7 +119,14 @@ class Python:
             return Answer(error=Trouble("timeout", message), is_spent=True)
         if data is not None:
             return _decoded(data)
-        return Answer(error=Trouble("crash", await child.ended()), is_spent=True)
+        death = await child.ended()
+        fault = await self._fault(child) if child.runs == 1 else None
+        trouble = Trouble("crash", death) if fault is None else Trouble("input", fault)
+        return Answer(error=trouble, is_spent=True)
+
+    async def _fault(self, child: Child) -> str | None:
+        """Whether it is for its interpreter that a child died of its first run."""
+        return await asyncio.to_thread(fault_of, child.home.python, self._environment)
 
     def _home(self, call: ToolCall) -> Home:
         return Home(
