@@ -78,6 +78,19 @@ def test_a_form_of_a_secret_is_masked_whole(form: str, secret: str) -> None:
     assert hidden(form, secret) == MASK
 
 
+@pytest.mark.parametrize(
+    "entry", [{"username": "orders", "password": "Sup3rSecret!"}, {"header": "orders", "value": "Sup3rSecret!"}]
+)
+def test_the_name_beside_a_secret_is_no_secret(entry: dict[str, object]) -> None:
+    data = {"orders": ["Sup3rSecret!", "orders"]}
+    assert masked(data, frozenset(texts_of(entry))) == {"orders": [MASK, "orders"]}
+
+
+@pytest.mark.parametrize("entry", [{"username": "orders"}, {"header": "orders"}, {"header": "orders", "password": "x"}])
+def test_a_name_that_stands_alone_may_be_a_secret(entry: dict[str, object]) -> None:
+    assert masked("orders", frozenset(texts_of(entry))) == MASK
+
+
 def test_too_little_base64_to_be_sure_of_is_not_masked() -> None:
     assert hidden("YWJjZA==", "abcd") == "YWJjZA=="
 

@@ -202,6 +202,18 @@ async def test_files_are_sent_as_a_multipart_form(tmp_path: Path) -> None:
         ({"spec": {"ca_file": "/nowhere"}}, "`spec.ca_file` must name a file with certificates"),
         ({"credential": {"x": 1, "y": 2}, "auth": "c"}, "credential 'c' has x, y"),
         ({"credential": 5, "auth": "c"}, "credential 'c' has a number"),
+        ({"credential": None, "auth": "c"}, "credential 'c' has null"),
+        ({"credential": "", "auth": "c"}, "credential 'c' cannot be sent: it is empty"),
+        ({"credential": {"token": None}, "auth": "c"}, "its `token` must be text, and is null"),
+        ({"credential": {"token": {"a": 1}}, "auth": "c"}, "its `token` must be text, and is a mapping"),
+        ({"credential": {"token": " "}, "auth": "c"}, "credential 'c' cannot be sent: it is empty"),
+        (
+            {"credential": {"username": "a", "password": None}, "auth": "c"},
+            "its `password` must be text, and is null",
+        ),
+        ({"credential": {"username": True, "password": "b"}, "auth": "c"}, "its `username` must be text, and is"),
+        ({"credential": {"header": "", "value": "v"}, "auth": "c"}, "it has line ends or odd signs in it"),
+        ({"credential": {"header": "Content-Length", "value": "5"}}, "header `Content-Length` follows from the body"),
         ({"credential": "a\nb", "auth": "c"}, "credential 'c' cannot be sent: it has line ends or odd signs in it"),
     ],
 )

@@ -18,6 +18,9 @@ FORM = "application/x-www-form-urlencoded"
 _BODIES = ("json", "data", "form", "body")
 _TOKEN = frozenset("!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where a body ends."""
+
 _ENCODED = re.compile(r"(?:[A-Za-z0-9:/?#\[\]@!$&'()*+,;=._~-]|%[0-9A-Fa-f]{2})*")
 _DOTS = re.compile(r"/\.{1,2}(?:[/?#]|$)")
 
@@ -171,26 +174,37 @@ def _completed(call: ToolCall, own: Pairs, auth: Pairs) -> Pairs:
 def _auth_of(call: ToolCall) -> Pairs:
     """One value is a bearer token; of fields, those say which way it is that are there."""
     credential = call.credential
-    if credential is None:
+    if credential is None and call.auth is None:
         return ()
     if isinstance(credential, str):
-        return _one_line(call, "Authorization", f"Bearer {credential}")
+        return _one_line(call, "Authorization", credential, "Bearer ")
     fields = credential if isinstance(credential, Mapping) else {}
     if "username" in fields and "password" in fields:
-        return _basic(str(fields["username"]), str(fields["password"]))
+        return _basic(_field(call, fields, "username"), _field(call, fields, "password"))
     if "token" in fields:
-        return _one_line(call, "Authorization", f"Bearer {fields['token']}")
+        return _one_line(call, "Authorization", _field(call, fields, "token"), "Bearer ")
     if "header" in fields and "value" in fields:
-        return _one_line(call, str(fields["header"]), str(fields["value"]))
+        return _one_line(call, _field(call, fields, "header"), _field(call, fields, "value"))
     found = ", ".join(sorted(map(str, fields))) or word_of(credential)
     expected = "one value, `token`, `username` and `password`, or `header` and `value`"
     raise BadInput(f"`auth` needs {expected}; credential {call.auth!r} has {found}")
 
 
-def _one_line(call: ToolCall, name: str, value: str) -> Pairs:
-    if not _TOKEN.issuperset(name) or not _is_line(value):
+def _field(call: ToolCall, fields: Mapping[str, object], name: str) -> str:
+    value = fields[name]
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise BadInput(f"credential {call.auth!r} cannot be sent: its `{name}` must be text, and is {word_of(value)}")
+    return str(value)
+
+
+def _one_line(call: ToolCall, name: str, value: str, scheme: str = "") -> Pairs:
+    if not value.strip():
+        raise BadInput(f"credential {call.auth!r} cannot be sent: it is empty")
+    if not name or not _TOKEN.issuperset(name) or not _is_line(value):
         raise BadInput(f"credential {call.auth!r} cannot be sent: it has line ends or odd signs in it")
-    return ((name, value),)
+    if name.lower() in _FRAMING:
+        raise BadInput(f"credential {call.auth!r} cannot be sent: header `{name}` follows from the body")
+    return ((name, f"{scheme}{value}"),)
 
 
 def _login_of(url: URL) -> Pairs:
