@@ -1,11 +1,10 @@
-"""Where a project keeps its state, and which files belong to it."""
+"""Which files belong to a project."""
 
+import os
 from pathlib import Path
 
-import pytest
-
 from noetl.cli.compiling import Compiler
-from noetl.cli.project import home_of, project_of
+from noetl.cli.project import project_of
 from tests.cli.invoke import SOUND
 
 
@@ -18,30 +17,6 @@ def write(folder: Path, *names: str) -> None:
 def found(file: str, folder: Path, path: str = "demo") -> str | None:
     compilation = project_of(file, folder).find(path, Compiler())
     return compilation.source.name if compilation is not None else None
-
-
-def test_state_is_kept_in_the_nearest_folder_upwards_that_has_some(tmp_path: Path) -> None:
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    assert home_of(inner, {}) == inner / ".noetl"
-    (tmp_path / ".noetl").mkdir()
-    assert home_of(inner, {}) == tmp_path / ".noetl"
-
-
-@pytest.mark.parametrize(
-    ("named", "home"),
-    [
-        ("~/state", str(Path("~").expanduser() / "state")),
-        ("~no-such-user/state", "HERE/~no-such-user/state"),
-        ("state", "HERE/state"),
-        ("/var/state", "/var/state"),
-        ("", "HERE/.noetl"),
-    ],
-)
-def test_the_environment_names_another_place_in_which_a_tilde_is_the_home(
-    tmp_path: Path, named: str, home: str
-) -> None:
-    assert home_of(tmp_path, {"NOETL_HOME": named}) == Path(home.replace("HERE", str(tmp_path)))
 
 
 def test_a_file_that_is_not_below_the_current_folder_has_its_own_project(tmp_path: Path) -> None:
@@ -60,6 +35,14 @@ def test_a_project_reaches_to_the_current_folder_or_further(tmp_path: Path) -> N
     (tmp_path / "proj" / "flows" / ".noetl").rmdir()
     assert project_of("flows/parent.yaml", tmp_path / "proj").folder == tmp_path
     assert project_of("-", tmp_path / "proj").folder == tmp_path
+
+
+def test_a_project_does_not_reach_up_to_what_another_user_put_there(tmp_path: Path) -> None:
+    write(tmp_path, "proj/flows/parent.yaml")
+    (tmp_path / ".noetl").mkdir()
+    me = os.geteuid()
+    assert project_of("flows/parent.yaml", tmp_path / "proj", me).folder == tmp_path
+    assert project_of("flows/parent.yaml", tmp_path / "proj", me + 1).folder == tmp_path / "proj"
 
 
 def test_the_file_that_the_path_spells_goes_first_then_what_is_nearer(tmp_path: Path) -> None:

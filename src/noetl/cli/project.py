@@ -1,9 +1,9 @@
-"""Where a project keeps its state, and the playbooks that its playbooks call by path."""
+"""The files of a project, and the playbooks that its playbooks call by path."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 
@@ -11,11 +11,11 @@ import msgspec
 
 from noetl.cli.compiling import Compiler
 from noetl.cli.files import ENDINGS, FOLDERS_SKIPPED, STDIN, looks_like_playbook
+from noetl.cli.home import marked
 from noetl.playbook.compile import Compilation
 from noetl.playbook.model import encode
 from noetl.ports import Catalog, Registered
 
-HOME_NAME = ".noetl"
 FILES_MAX = 10_000
 """Files that are looked at to find a playbook by its path."""
 FOLDERS_MAX = 10_000
@@ -24,27 +24,15 @@ GUESSES_MAX = 200
 """Files that are compiled to find a path that is like one that is not there."""
 
 
-def home_of(folder: Path, environment: Mapping[str, str]) -> Path:
-    """`NOETL_HOME`, or `.noetl` in the nearest folder upwards that has one, or else here."""
-    named = environment.get("NOETL_HOME")
-    if named:
-        return folder / os.path.expanduser(named)
-    return (_marked(folder) or folder) / HOME_NAME
-
-
-def _marked(folder: Path) -> Path | None:
-    return next((place for place in (folder, *folder.parents) if (place / HOME_NAME).is_dir()), None)
-
-
-def project_of(file: str, folder: Path) -> Project:
+def project_of(file: str, folder: Path, user: int | None = None) -> Project:
     """Where a playbook looks for those that it calls; `folder` is the current one, and where standard input stands.
 
-    It ends with the folder that has a `.noetl`, or with the current one, whichever is further up; where neither is
-    above the file, with the file's own.
+    It ends with the folder that has a `.noetl` of this user's, or with the current one, whichever is further up; where
+    neither is above the file, with the file's own.
     """
     here = Path(os.path.realpath(folder))
     near = here if file in ("", STDIN) else Path(os.path.realpath(folder / file)).parent
-    tops = [place for place in (_marked(near), here) if place is not None and near.is_relative_to(place)]
+    tops = [place for place in (marked(near, user), here) if place is not None and near.is_relative_to(place)]
     return Project(min(tops, key=lambda place: len(place.parts), default=near), near, here)
 
 

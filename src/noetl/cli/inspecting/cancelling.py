@@ -21,7 +21,7 @@ LOOK_S = 0.05
 
 async def cancel(wanted: Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     async with (
-        found(wanted.id, folder, environment) as (local, summary),
+        found(wanted.id, folder, environment, console) as (local, summary),
         serving(local, environment) as runtime,
     ):
         runtime.plane.tend(summary.execution_id)  # a child that was about to start can be cancelled only then

@@ -12,10 +12,10 @@ from noetl.cli.console import OK, Console, Stopped
 from noetl.cli.embedded import opened
 from noetl.cli.executions import Arguments
 from noetl.cli.finding import find_execution, is_interrupted
+from noetl.cli.home import home_of
 from noetl.cli.inspecting.children import in_order
 from noetl.cli.live.words import duration, moment
 from noetl.cli.presence import Present, who_is_present
-from noetl.cli.project import home_of
 from noetl.cli.reading import required
 from noetl.cli.reports.json import printed
 from noetl.ports import Store, Summary
@@ -38,7 +38,7 @@ class Listed(msgspec.Struct, frozen=True):
 async def list_executions(wanted: Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
     if not wanted.limit.isdigit() or wanted.limit == "0":
         raise Stopped(f'noetl executions: --limit takes a whole number above 0; found "{wanted.limit}"')
-    async with opened(required(home_of(folder, environment)), folder, to_read=True) as local:
+    async with opened(required(home_of(folder, environment, console.say)), folder, to_read=True) as local:
         listing = await listed(local.store, wanted, who_is_present(local.home))
         now = local.system.now()
     found = listing[: int(wanted.limit)]

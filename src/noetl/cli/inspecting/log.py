@@ -25,7 +25,7 @@ FOLLOW_S = 0.3
 
 
 async def show_events(wanted: Followed, console: Console, folder: Path, environment: dict[str, str]) -> int:
-    async with found(wanted.id, folder, environment) as (local, summary):
+    async with found(wanted.id, folder, environment, console) as (local, summary):
         if not wanted.follow:
             await _print(raw_events(local.store, summary.execution_id), console, wanted.output)
             return OK

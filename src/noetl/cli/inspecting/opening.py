@@ -7,9 +7,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from noetl.cli.console import Console
 from noetl.cli.embedded import Local, opened
 from noetl.cli.finding import find_execution
-from noetl.cli.project import home_of
+from noetl.cli.home import home_of
 from noetl.cli.reading import required
 from noetl.ports import Summary
 
@@ -20,6 +21,6 @@ class Found(NamedTuple):
 
 
 @asynccontextmanager
-async def found(given: str, folder: Path, environment: Mapping[str, str]) -> AsyncIterator[Found]:
-    async with opened(required(home_of(folder, environment)), folder, to_read=True) as local:
+async def found(given: str, folder: Path, environment: Mapping[str, str], console: Console) -> AsyncIterator[Found]:
+    async with opened(required(home_of(folder, environment, console.say)), folder, to_read=True) as local:
         yield Found(local, await find_execution(local.store, given))

@@ -13,7 +13,7 @@ from noetl.cli.running.ending import report_end
 
 
 async def show_result(wanted: Printed, console: Console, folder: Path, environment: dict[str, str]) -> int:
-    async with found(wanted.id, folder, environment) as (local, summary):
+    async with found(wanted.id, folder, environment, console) as (local, summary):
         name = summary.execution_id
         if not summary.has_ended:
             raise Stopped(f"noetl: {name} has not ended yet\n  = see: noetl status {name}")

@@ -22,7 +22,7 @@ LATE_S = 1.0
 
 
 async def show_logs(wanted: Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
-    async with found(wanted.id, folder, environment) as (local, summary):
+    async with found(wanted.id, folder, environment, console) as (local, summary):
         printing = Printing(local.store, summary.execution_id, console, wanted)
         if wanted.follow:
             await while_read(console, printing.follow())

@@ -60,7 +60,7 @@ class Told(msgspec.Struct, frozen=True):
 
 async def show_status(wanted: Printed, console: Console, folder: Path, environment: dict[str, str]) -> int:
     has_times = wanted.output == "text"
-    async with found(wanted.id, folder, environment) as (local, summary):
+    async with found(wanted.id, folder, environment, console) as (local, summary):
         standing = await standing_of(local.store, loader_of(local, local.store), summary, has_times=has_times)
         told = await told_of(local.store, standing, who_is_present(local.home))
         now = local.system.now()

@@ -12,8 +12,9 @@ from noetl.cli import run
 from noetl.cli.calling import bound
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, OK, Console
+from noetl.cli.home import home_of
 from noetl.cli.live.words import duration
-from noetl.cli.project import home_of, project_of
+from noetl.cli.project import project_of
 from noetl.cli.reports.json import printed
 from noetl.cli.running.checked import compiled
 from noetl.cli.running.needs import Needs, Unmet, refuse_unmet, tell_unread
@@ -31,7 +32,8 @@ async def dry_run(wanted: run.Arguments, console: Console, folder: Path, environ
     compiler = Compiler()
     compilation = compiled(wanted.file, compiler, console)
     given = workload_of(wanted.payload, wanted.set, console)
-    needs = Needs(compiler, project_of(wanted.file, folder), environment, home_of(folder, environment))
+    home = home_of(folder, environment, console.say)
+    needs = Needs(compiler, project_of(wanted.file, folder), environment, home)
     unmet = [*await needs.unmet(compilation, given), *needs.of_values(compilation, given)]
     refuse_unmet(unmet, console)
     told = Counter(each.diagnostic.severity for each in unmet)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from noetl.cli import rerun, run
@@ -10,10 +10,11 @@ from noetl.cli.compiling import Compiler
 from noetl.cli.console import OK, Console, OutputLost, Stopped
 from noetl.cli.embedded import Runtime, abandoned, opened, serving, working
 from noetl.cli.finding import find_execution, interrupted
+from noetl.cli.home import home_of
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import short_id
 from noetl.cli.presence import who_is_present
-from noetl.cli.project import home_of, project_of, registered
+from noetl.cli.project import project_of, registered
 from noetl.cli.reading import loader_of, required
 from noetl.cli.running.again import Text, again, playbook_of, started_again
 from noetl.cli.running.carried import told_resumed
@@ -40,7 +41,7 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
     compiler = Compiler()
     compilation = compiled(wanted.file, compiler, console) if wanted.file else None
     workload = workload_of(wanted.payload, wanted.set, console)
-    home = home_of(folder, environment)
+    home = home_of(folder, environment, _voice(wanted, console))
     if compilation is not None:
         needs = Needs(compiler, project_of(wanted.file, folder), environment, home)
         await _check(needs, compilation, workload, console, quiet=wanted.quiet)
@@ -63,7 +64,7 @@ async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, e
     compiler = Compiler()
     compilation = compiled(wanted.playbook, compiler, console) if wanted.playbook else None
     overlay = workload_of(None, wanted.set, console, verb="rerun")
-    home = required(home_of(folder, environment))
+    home = required(home_of(folder, environment, _voice(wanted, console)))
     text = None
     if compilation is not None:
         needs = Needs(compiler, project_of(wanted.playbook, folder), environment, home)
@@ -71,6 +72,10 @@ async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, e
     async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
         execution_id, playbook = await started_again(runtime, wanted, overlay, text, console)
         return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
+
+
+def _voice(wanted: run.Arguments | rerun.Arguments, console: Console) -> Callable[[str], None]:
+    return (lambda _: None) if wanted.quiet else console.say
 
 
 async def _check(

@@ -16,7 +16,8 @@ from noetl.cli.code import unreadable_code
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import INVALID, Console, Stopped
 from noetl.cli.embedded import DATABASE_NAME, opened
-from noetl.cli.project import HOME_NAME, Project
+from noetl.cli.home import HOME_NAME
+from noetl.cli.project import Project
 from noetl.cli.reports import text
 from noetl.cli.running.beginning import beginning
 from noetl.cli.running.interpreters import missing_interpreters
