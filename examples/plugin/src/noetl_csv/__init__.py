@@ -45,8 +45,15 @@ class Csv:
 
 
 def _read(path: str, delimiter: str, rows_max: int) -> list[dict[str, str]]:
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        return [dict(row) for row in islice(csv.DictReader(file, delimiter=delimiter), rows_max)]
+    """The rows. A file may begin with a byte order mark, as spreadsheets write it."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file, delimiter=delimiter, restkey="")
+        rows = []
+        for row in islice(reader, rows_max):
+            if isinstance(row.get(""), list):
+                raise csv.Error(f"line {reader.line_num} has more columns than the first line names")
+            rows.append(dict(row))
+        return rows
 
 
 def _with_rows(output: Output, rows: int | None) -> Output:
