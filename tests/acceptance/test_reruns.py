@@ -135,6 +135,36 @@ def test_a_killed_run_of_child_playbooks_is_resumed_at_once_and_says_from_where(
     assert ran.stderr.startswith("goes on: each (2 of 5 iterations done)\n")
 
 
+def test_a_resume_without_a_secret_is_refused_and_changes_nothing(project: Path) -> None:
+    """Of the run itself, and of a playbook that it has called."""
+    entries = {"parent": "kind: env, var: TERM", "child": "kind: file, path: child.key"}
+    for name, text in (("parent", PARENT), ("child", CHILD)):
+        keychain = f"\nkeychain: [ {{ name: key, {entries[name]} }} ]\nwork"
+        (project / f"{name}.yaml").write_text(text.replace("\nwork", keychain, 1), "utf-8")
+    key = project / "child.key"
+    key.touch(0o600)
+    key.write_text("s3cret", "utf-8")
+    killed(project, "parent.yaml")
+    before = noetl("events", "@latest", "-o", "jsonl", folder=project).stdout
+    key.unlink()
+    command = [PROGRAM, "run", "--resume", "@latest"]
+    bare = {name: value for name, value in environment().items() if name != "TERM"}
+    refused = subprocess.run(command, cwd=project, env=bare, capture_output=True, text=True, check=False)
+    assert refused.returncode == 3
+    assert refused.stderr.splitlines()[:-1] == [
+        "parent.yaml: error: keychain entry 'key' needs the environment variable TERM, which is not set [NOE952]",
+        "  = set it: export TERM=…",
+        f"child.yaml: error: keychain entry 'key' needs the file {key}: No such file or directory [NOE952]",
+        "  = write the secret to that file, readable by you alone (chmod 600)",
+        "noetl run: 2 secrets are missing, see above; nothing was run",
+    ]
+    assert noetl("events", "@latest", "-o", "jsonl", folder=project).stdout == before
+    key.touch(0o600)
+    key.write_text("s3cret", "utf-8")
+    assert noetl("run", "--resume", "@latest", "-q", folder=project).returncode == 0
+    assert ledger(project) == {"0": 1, "1": 1, "2": 2, "3": 1, "4": 1}
+
+
 def test_a_run_that_has_not_ended_is_not_rerun_and_a_second_process_works_along(project: Path) -> None:
     with blocked(project, "loop.yaml") as process:
         refused = noetl("rerun", "@latest", folder=project)

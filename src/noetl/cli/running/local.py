@@ -26,6 +26,7 @@ from noetl.cli.running.leaving import Leaving
 from noetl.cli.running.needs import Needs, refuse_unmet, tell_unread
 from noetl.cli.running.parking import try_again, unless_parked
 from noetl.cli.running.patience import Patience, patience_of
+from noetl.cli.running.secrets import refuse_without_secrets
 from noetl.cli.workload import workload_of
 from noetl.engine.commands import Rejection
 from noetl.playbook.compile import Compilation
@@ -106,6 +107,7 @@ async def _resumed(
     local.catalog.stand_at(playbook.file)
     if summary.has_ended:
         return await _told_again(runtime, summary, playbook, wanted, console)
+    await refuse_without_secrets(local, summary.execution_id, environment, console)
     await try_again(runtime, summary.execution_id)
     there = who_is_present(local.home)
     left = await abandoned(local.store, summary.execution_id, there)
