@@ -60,6 +60,15 @@ def test_a_step_to_return_that_did_not_run_is_an_error() -> None:
     assert "`return_step` names `nope`, which did not run" in driver.state.error.message
 
 
+def test_a_step_to_return_that_failed_is_an_error_though_the_child_went_on() -> None:
+    arc = "arcs: [ { step: last, when: \"{{ event.name == 'step.failed' }}\" } ]"
+    child = CHILD.replace("arcs: [ { step: last } ]", arc)
+    assert child != CHILD
+    driver = caller(CALL.replace("path: child", "path: child\n  return_step: first"), child, c=fails(), d=2)
+    assert driver.state.error is not None
+    assert "`return_step` names `first`, which failed in x.s#1.call/" in driver.state.error.message
+
+
 def test_a_policy_retry_starts_a_new_child() -> None:
     driver = caller(c=[fails(), Output(data=1)], d=2)
     assert list(driver.children) == ["x.s#1.call/1", "x.s#1.call/2"]

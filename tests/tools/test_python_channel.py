@@ -27,9 +27,11 @@ while True:
     while rest:
         rest = rest[os.write(answers, rest):]
 """
+BYTES_MAX = 100 * RECEIVE_BYTES
 DEAF = "import sys; sys.stdin.read()"
 """It reads nothing of the channel, and ends with its standard input."""
 
+ENDLESS = "import os, sys\nwhile True: os.write(int(sys.argv[2]), b'\\xff' * 65536)"
 MUTE = "import os, sys; os.close(int(sys.argv[2])); sys.stdin.read()"
 
 
@@ -61,7 +63,7 @@ async def goes_round(channel: Channel) -> bool:
 
 
 async def test_a_quick_child_is_answered_by_without_a_turn_of_the_event_loop() -> None:
-    channel = Channel(ignore)
+    channel = Channel(ignore, BYTES_MAX)
     with child_of(channel, ECHO):
         turns = [await goes_round(channel) for _ in range(2_000)]
     assert turns[0]
@@ -69,21 +71,21 @@ async def test_a_quick_child_is_answered_by_without_a_turn_of_the_event_loop() -
 
 
 async def test_the_event_loop_goes_on_while_a_slow_child_works() -> None:
-    channel = Channel(ignore)
+    channel = Channel(ignore, BYTES_MAX)
     with child_of(channel, ECHO, delay_s=0.000_7):
         turns = [await goes_round(channel) for _ in range(200)]
     assert all(turns)
 
 
 async def test_what_no_pipe_can_hold_goes_both_ways() -> None:
-    channel, request = Channel(ignore), os.urandom(50 * RECEIVE_BYTES + 1)
+    channel, request = Channel(ignore, BYTES_MAX), os.urandom(50 * RECEIVE_BYTES + 1)
     with child_of(channel, ECHO):
         answers = [await channel.ask(request), await channel.ask(b""), await channel.ask(request)]
     assert answers == [request, b"", request]
 
 
 async def test_a_request_that_is_never_read_ends_with_the_child() -> None:
-    channel = Channel(ignore)
+    channel = Channel(ignore, BYTES_MAX)
     with child_of(channel, DEAF) as child:
         asking = asyncio.create_task(channel.ask(bytes(10 * RECEIVE_BYTES)))
         assert (await asyncio.wait([asking], timeout=0.1))[1]
@@ -95,15 +97,25 @@ async def test_a_request_that_is_never_read_ends_with_the_child() -> None:
 
 async def test_one_that_closes_its_end_is_told_of() -> None:
     lost = asyncio.Event()
-    channel = Channel(lost.set)
+    channel = Channel(lost.set, BYTES_MAX)
     with child_of(channel, MUTE):
         await asyncio.wait_for(lost.wait(), 30)
         assert channel.is_open
 
 
+async def test_one_that_answers_without_end_is_told_of_and_not_listened_to() -> None:
+    lost = asyncio.Event()
+    channel = Channel(lost.set, 4 * RECEIVE_BYTES)
+    with child_of(channel, ENDLESS):
+        asking = asyncio.create_task(channel.ask(b"request"))
+        await asyncio.wait_for(lost.wait(), 30)
+        channel.close()
+        assert await asking is None
+
+
 async def test_a_closed_channel_leaves_no_descriptor_behind() -> None:
     before = os.listdir("/proc/self/fd")
-    channel = Channel(ignore)
+    channel = Channel(ignore, BYTES_MAX)
     channel.hand_over()
     channel.shut()
     channel.close()

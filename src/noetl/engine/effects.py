@@ -251,8 +251,9 @@ def _returned(state: StateView, fact: e.WorkflowFinished, parent: e.Parent, bloc
     stored = state.outputs.get(parent.return_step)
     names = stored.names if isinstance(stored, Lifted) else {}
     found = stored.value if isinstance(stored, Lifted) else stored
-    if not isinstance(found, Mapping):
-        message = f"`return_step` names `{parent.return_step}`, which did not run in {state.execution_id}"
+    became = "did not run" if not isinstance(found, Mapping) else "failed" if found["status"] == Status.ERROR else None
+    if became is not None:
+        message = f"`return_step` names `{parent.return_step}`, which {became} in {state.execution_id}"
         return Output(status=Status.ERROR, error=Error("playbook_failed", message), blocks=blocks)
     return Output(data=found["data"], ref=found["ref"], blocks=blocks, selected=names)
 

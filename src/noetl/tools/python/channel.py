@@ -21,11 +21,15 @@ _HEAD_BYTES = 4
 
 
 class Channel:
-    """`theirs` are the child's ends, for requests and for answers. It says `lost` once the child has closed them."""
+    """`theirs` are the child's ends, for requests and for answers.
 
-    def __init__(self, lost: Callable[[], None]) -> None:
+    It says `lost` once the child has closed them, or gives more than a child may: then it is not the child that speaks.
+    """
+
+    def __init__(self, lost: Callable[[], None], bytes_max: int) -> None:
         self._loop = asyncio.get_running_loop()
         self._lost = lost
+        self._bytes_max = bytes_max
         self.theirs, self._inlet, self._outlet = _pipes()
         self._poll = select.poll()
         self._poll.register(self._outlet, select.POLLIN)
@@ -103,11 +107,12 @@ class Channel:
             data = os.read(self._outlet, RECEIVE_BYTES)
         except BlockingIOError:
             return
-        if not data:
+        self._received += data
+        if not data or len(self._received) > self._bytes_max:
             self._loop.remove_reader(self._outlet)
+            self._received.clear()
             self._lost()
             return
-        self._received += data
         if self._size() is not None:
             self._wake()
 

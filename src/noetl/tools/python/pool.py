@@ -16,7 +16,12 @@ PROGRAM = str(Path(__file__).with_name("child.py"))
 MUTE_S = 0.1
 """How long a child may live whose channel is closed: one that dies closes it too, a little before its end is known."""
 
-MUTE = "the code closed the channel to its worker, as `os.closerange` does, so that no result can come through"
+MUTE = (
+    "the code closed the channel to its worker, as `os.closerange` does, or wrote into it: no result can come through"
+)
+
+ANSWER_SLACK_BYTES = 1024 * 1024
+"""What may stand around a result: a traceback at most."""
 
 _decoder = getincrementaldecoder("utf-8")
 
@@ -41,7 +46,7 @@ class Child:
         self._is_mute = False
         self._console: Console | None = None
         self._decoders = {stream: _decoder("replace") for stream in ("stdout", "stderr")}
-        self._channel = Channel(self._forsake)
+        self._channel = Channel(self._forsake, home.answer_bytes_max + ANSWER_SLACK_BYTES)
         try:
             self._process = Process(_command(home, environment, self._channel.theirs), self._print)
         except (OSError, ValueError):
