@@ -147,6 +147,24 @@ def test_a_dry_run_shows_the_net_and_stores_nothing(project: Path) -> None:
     assert not (project / ".noetl").exists()
 
 
+@pytest.mark.parametrize(("spec", "limit"), [("", 100_000), ("spec: { limits: { task_runs_max: 40 } }", 40)])
+def test_a_dry_run_knows_that_no_pipeline_runs_for_ever(project: Path, spec: str, limit: int) -> None:
+    (project / "round.yaml").write_text(
+        f"""apiVersion: noetl.io/v2
+kind: Playbook
+metadata: {{ name: round, path: round }}
+workflow:
+  - step: turn
+    {spec}
+    tool:
+      - {{ name: again, while: {{ when: "{{{{ step.n is not defined }}}}", tool: [ {{ name: one, kind: noop }} ] }} }}
+""",
+        "utf-8",
+    )
+    ran = noetl("run", "round.yaml", "--dry-run", folder=project)
+    assert f"worst case {limit} task runs (`spec.limits.task_runs_max`) and 0 ms of waiting\n" in ran.stdout
+
+
 def test_executions_are_listed_and_looked_at_without_a_server(project: Path) -> None:
     name = ended(noetl("run", "hello.yaml", "-o", "json", folder=project)).execution_id
     listed = msgspec.json.decode(noetl("executions", "-o", "json", folder=project).stdout)

@@ -20,6 +20,7 @@ from noetl.cli.running.checked import compiled
 from noetl.cli.running.needs import Needs, Unmet, refuse_unmet, tell_unread
 from noetl.cli.workload import workload_of
 from noetl.engine.layering import merge
+from noetl.engine.program import Program, ReadyPipeline
 from noetl.playbook.diagnostics import Severity
 from noetl.playbook.drawing.mermaid import mermaid
 from noetl.playbook.model import Loop, LoopMode, Playbook, Step
@@ -47,7 +48,8 @@ async def dry_run(wanted: run.Arguments, console: Console, folder: Path, environ
         problems = [*map(_problem, unmet), *({"severity": Severity.WARNING, "message": text} for text in unread)]
         console.data(printed(_record(playbook, workload, worst) | {"problems": problems}))
     else:
-        console.data("\n".join(_lines(playbook, _judged(told), workload, worst)) + "\n")
+        program = Program(playbook, kinds=compiler.installed.kinds_of(playbook))
+        console.data("\n".join(_lines(program, _judged(told), workload, worst)) + "\n")
     return INVALID if told[Severity.ERROR] else OK
 
 
@@ -78,7 +80,8 @@ def _counted(count: int, word: str) -> str:
     return f"1 {word}" if count == 1 else f"{count} {word}s"
 
 
-def _lines(playbook: Playbook, judged: str, workload: Mapping[str, object], worst: list[WorstCase]) -> Iterator[str]:
+def _lines(program: Program, judged: str, workload: Mapping[str, object], worst: list[WorstCase]) -> Iterator[str]:
+    playbook = program.playbook
     yield f"{playbook.metadata.path} {judged}; nothing was run"
     yield ""
     yield "workload"
@@ -90,15 +93,15 @@ def _lines(playbook: Playbook, judged: str, workload: Mapping[str, object], wors
     yield "steps"
     width = max(len(step.name) for step in playbook.workflow)
     for step in playbook.workflow:
-        yield f"  {step.name:<{width}}  {_told(step, worst, workload)}"
+        yield f"  {step.name:<{width}}  {_told(step, program, worst, workload)}"
     yield ""
     yield mermaid(playbook).rstrip()
 
 
-def _told(step: Step, worst: list[WorstCase], workload: Mapping[str, object]) -> str:
+def _told(step: Step, program: Program, worst: list[WorstCase], workload: Mapping[str, object]) -> str:
     kinds = ", ".join(dict.fromkeys(task.kind for task in step.tool)) or "routing only"
     loops = [_loop(level, workload) for level in (step.loop.levels() if step.loop is not None else ())]
-    own = [_worst(found) for found in worst if found.owner is step]
+    own = [_worst(found, program.pipeline(step.name)) for found in worst if found.owner is step]
     return "; ".join((kinds, *loops[:1], *(f"in it a {each}" for each in loops[1:]), *own))
 
 
@@ -108,19 +111,16 @@ def _loop(loop: Loop, workload: Mapping[str, object]) -> str:
     return f"loop {loop.mode}, at most {bound(loop.max_in_flight, workload) or loop.max_in_flight} at once"
 
 
-def _worst(found: WorstCase) -> str:
+def _worst(found: WorstCase, pipeline: ReadyPipeline) -> str:
     each = " an iteration" if found.per_iteration else ""
-    return f"worst case {_bound(found.task_runs, 'task runs')} and {_seconds(found.wait_s)} of waiting{each}"
+    return f"worst case {_runs(found.task_runs, pipeline)} and {_seconds(found.wait_s)} of waiting{each}"
 
 
-def _bound(bound: Bound, unit: str) -> str:
-    match bound.kind:
-        case BoundKind.AT_MOST:
-            return f"{bound.value:.0f} {unit}"
-        case BoundKind.UNBOUNDED:
-            return f"any number of {unit}"
-        case BoundKind.UNKNOWN:
-            return f"a number of {unit} that data decides"
+def _runs(bound: Bound, pipeline: ReadyPipeline) -> str:
+    """Rules and rounds may go on for ever, but no pipeline does."""
+    if bound.kind is BoundKind.AT_MOST:
+        return f"{bound.value:.0f} task runs"
+    return f"{pipeline.task_runs_max} task runs (`spec.limits.task_runs_max`)"
 
 
 def _seconds(bound: Bound) -> str:
