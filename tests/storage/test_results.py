@@ -110,6 +110,17 @@ async def test_a_damaged_object_is_told_and_is_kept_aside_until_it_is_put_again(
         assert await results.get(blob(data).sha256) == data
 
 
+@pytest.mark.parametrize("data", [JSON, b"plain"])
+async def test_to_put_what_stands_there_damaged_heals_it(tmp_path: Path, data: bytes) -> None:
+    async with opened(tmp_path) as results:
+        await results.put([blob(data)])
+        (path,) = objects(tmp_path).values()
+        path.write_bytes(b"?" + path.read_bytes()[1:])
+        await results.put([blob(data)])
+        assert await results.get(blob(data).sha256) == data
+    assert [each.name for each in (tmp_path / "damaged").iterdir()] == [path.name]
+
+
 async def test_a_damaged_object_is_told_at_the_end_of_its_stream(tmp_path: Path) -> None:
     async with opened(tmp_path) as results:
         await results.put([blob(b"plain")])

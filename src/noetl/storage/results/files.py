@@ -9,9 +9,10 @@ from typing import TypeVar
 
 from noetl.engine.size import Blob
 from noetl.ports import Collected, Damaged, Deposit
+from noetl.storage.folders import sync
 from noetl.storage.health import Health
 from noetl.storage.results.collecting import collect
-from noetl.storage.results.folder import Folder, sync, told_of
+from noetl.storage.results.folder import Folder, told_of
 from noetl.storage.results.objects import Torn, Writing, read
 
 T = TypeVar("T")
@@ -86,10 +87,28 @@ class FileResults:
 def _put(folder: Folder, blobs: Sequence[Blob]) -> None:
     with folder.lock(is_shared=True):
         for blob in blobs:
-            if not folder.touch(blob.sha256):
+            if not _is_kept(folder, blob.sha256):
                 _write(folder, blob.data)
         for part in {folder.root / blob.sha256[:2] for blob in blobs}:
             sync(part)
+
+
+def _is_kept(folder: Folder, sha256: str) -> bool:
+    """Whether it is there and whole; if so it counts as new. What is damaged makes room for what is put."""
+    place = folder.find(sha256)
+    return place is not None and _is_whole(folder, place) and folder.touch(sha256)
+
+
+def _is_whole(folder: Folder, place: Path) -> bool:
+    try:
+        for _ in read(place):
+            continue
+    except FileNotFoundError:
+        return False
+    except Torn:
+        folder.put_aside(place)
+        return False
+    return True
 
 
 def _touch(folder: Folder, names: Collection[str]) -> None:

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from noetl.storage.errors import DiskFailed, DiskFull, NoAccess, ReadOnly
+from noetl.storage.folders import sync
 
 COMPRESSED = ".z"
 NEW = "new"
@@ -25,6 +26,7 @@ _DENIED = {errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST, errno.EISDIR}
 class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._seen: set[Path] = set()
 
     def create(self) -> None:
         for folder in (self.root, self.root / NEW, self.root / DAMAGED):
@@ -40,9 +42,11 @@ class Folder:
     def settle(self, new: Path, sha256: str, *, is_compressed: bool) -> None:
         """Gives a file that is written and synced its name. It is durable once its folder is synced."""
         place = self.place(sha256, is_compressed=is_compressed)
-        if not place.parent.exists():
-            place.parent.mkdir(mode=0o700, exist_ok=True)
+        place.parent.mkdir(mode=0o700, exist_ok=True)
+        if place.parent not in self._seen:  # another process may have made it a moment ago, and the root too
+            sync(self.root.parent)
             sync(self.root)
+            self._seen.add(place.parent)
         new.replace(place)
 
     def touch(self, sha256: str) -> bool:
@@ -70,14 +74,6 @@ class Folder:
             yield
         finally:
             os.close(held)
-
-
-def sync(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from typing import TypeVar
 import apsw
 import msgspec
 
+from noetl.storage.folders import make
 from noetl.storage.sqlite.errors import no_file
 from noetl.storage.sqlite.queries import query
 
@@ -46,7 +47,7 @@ class Session:
 def connected(path: Path, busy_s: float) -> apsw.Connection:
     """The file is created for its owner alone, where there is none."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make(path.parent)
         if not path.exists():
             os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
     except OSError as error:
