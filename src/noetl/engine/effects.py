@@ -251,8 +251,8 @@ def _returned(state: StateView, fact: e.WorkflowFinished, parent: e.Parent, bloc
     stored = state.outputs.get(parent.return_step)
     names = stored.names if isinstance(stored, Lifted) else {}
     found = stored.value if isinstance(stored, Lifted) else stored
-    became = "did not run" if not isinstance(found, Mapping) else "failed" if found["status"] == Status.ERROR else None
-    if became is not None:
+    if not isinstance(found, Mapping) or found["status"] == Status.ERROR:
+        became = "failed" if isinstance(found, Mapping) else "did not run"
         message = f"`return_step` names `{parent.return_step}`, which {became} in {state.execution_id}"
         return Output(status=Status.ERROR, error=Error("playbook_failed", message), blocks=blocks)
     return Output(data=found["data"], ref=found["ref"], blocks=blocks, selected=names)

@@ -91,7 +91,7 @@ def _answer(child: Expected, return_step: str | None) -> Out:
         found = child.outputs.get(return_step)
         if found is UNSURE:
             raise Lost("a return step with several results")
-        if not isinstance(found, Mapping):
+        if not isinstance(found, Mapping) or found["status"] == "error":
             return msgspec.structs.replace(failure("playbook_failed"), blocks=blocks)
         return Out(data=found["data"], ref=found["ref"], blocks=blocks)
     results = child.results
