@@ -7,6 +7,8 @@ the same as long as it does.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from noetl.playbook.model import Directive, Guard, Policy, Rule, Task, Then
 
 
@@ -67,6 +69,22 @@ def _spent(name: str) -> str:
 def is_counter(task: Task) -> bool:
     """Whether a task was generated to count the rounds of a repetition; its `desc` says what ends them."""
     return task.desc is not None and task.desc.startswith(f"{_spent(task.name.removesuffix('_round'))} ")
+
+
+class Repetition(msgspec.Struct, frozen=True):
+    """The rounds that a repetition has at most; the task `start` sets the counter to 0."""
+
+    rounds: int
+    start: str
+
+
+def repetition(task: Task) -> Repetition | None:
+    """What a task counts that was generated to count the rounds of a repetition."""
+    if not is_counter(task):
+        return None
+    name = task.name.removesuffix("_round")
+    rounds = (task.desc or "").removeprefix(f"{_spent(name)} ").partition(" ")[0]
+    return Repetition(int(rounds), f"{name}_enter") if rounds.isdecimal() else None
 
 
 def _counter(name: str) -> str:

@@ -1,3 +1,5 @@
+import pytest
+
 from noetl.playbook.model import Backoff, Block, Directive, OnUnmatched, Playbook, Policy, Rule, Step, Task, Then
 from noetl.playbook.net import analyse
 from noetl.playbook.net.findings import (
@@ -12,6 +14,7 @@ from noetl.playbook.net.findings import (
     TasksNeverReached,
     WorstCase,
 )
+from noetl.playbook.sugar import repeat_until, repeat_while
 from tests.playbook.net.building import LOOP, found, otherwise, playbook, rule, step, task
 
 IS_ERROR = "{{ output.status == 'error' }}"
@@ -198,6 +201,40 @@ def test_jumps_back_have_no_bound() -> None:
     assert worst.wait_s == Bound(BoundKind.AT_MOST, 0)
     waiting = task("page", retry(), rule("{{ ctx.more }}", Directive.JUMP, "page"))
     assert cost(waiting).wait_s == Bound(BoundKind.UNBOUNDED)
+
+
+MORE = "{{ ctx.more }}"
+
+
+def test_a_repetition_with_a_bound_runs_its_rounds_at_most() -> None:
+    body = (Task("a", "http"), task("b", retry(3)))
+    # `while`: its test runs once more than its rounds, each of which has a task that counts.
+    worst = cost(*repeat_while("w", MORE, body, 50), LAST)
+    assert worst.task_runs == Bound(BoundKind.AT_MOST, 51 + 50 * (1 + 1 + 3) + 1)
+    assert worst.wait_s == Bound(BoundKind.AT_MOST, 50 * 2)
+    assert worst.repeats
+    worst = cost(*repeat_until("u", MORE, body, 50), LAST)
+    assert worst.task_runs == Bound(BoundKind.AT_MOST, 50 * (1 + 1 + 3) + 1)
+
+
+def test_a_repetition_within_another_is_bounded_in_each_round() -> None:
+    inner = repeat_until("inner", MORE, [Task("a", "http")], 3)
+    worst = cost(*repeat_until("outer", MORE, [*inner, Task("b", "http")], 5))
+    assert worst.task_runs == Bound(BoundKind.AT_MOST, 5 * (1 + 3 * (1 + 1) + 1))
+    unbounded = repeat_until("inner", MORE, [Task("a", "http")], None)
+    assert cost(*repeat_until("outer", MORE, unbounded, 5)).task_runs == Bound(BoundKind.UNBOUNDED)
+
+
+def test_a_repetition_that_begins_anew_has_no_bound() -> None:
+    tasks = (*repeat_until("u", MORE, [Task("a", "http")], 3), task("again", rule(MORE, Directive.JUMP, "u_enter")))
+    assert cost(*tasks).task_runs == Bound(BoundKind.UNBOUNDED)
+
+
+@pytest.mark.parametrize("said", ["3 rounds", "away"])
+def test_a_task_that_only_looks_like_a_counter_bounds_nothing(said: str) -> None:
+    looks = Task("x_round", "noop", desc=f"`x` has run {said}")
+    tasks = (looks, task("again", rule(MORE, Directive.JUMP, "x_round")))
+    assert cost(*tasks).task_runs == Bound(BoundKind.UNBOUNDED)
 
 
 def test_a_jump_back_to_a_task_that_leads_on_is_no_circle() -> None:

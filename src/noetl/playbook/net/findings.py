@@ -166,7 +166,8 @@ class TasksNeverReached(msgspec.Struct, frozen=True):
 class WorstCase(msgspec.Struct, frozen=True):
     """What a pipeline can cost, for each iteration where `per_iteration`.
 
-    `attempts` is the most one visit of one task can run; `task` is that task.
+    `attempts` is the most one visit of one task can run; `task` is that task. Where the pipeline `repeats`, a task may
+    be visited again by a jump.
     """
 
     owner: Step | Block
@@ -175,6 +176,7 @@ class WorstCase(msgspec.Struct, frozen=True):
     task_runs: Bound
     wait_s: Bound
     per_iteration: bool
+    repeats: bool = False
 
 
 class AdmissionNever(msgspec.Struct, frozen=True):

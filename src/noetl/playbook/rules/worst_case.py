@@ -22,7 +22,7 @@ def check(document: Document) -> Iterator[Diagnostic]:
 def _report(document: Document, finding: WorstCase) -> Diagnostic:
     each = ", in each iteration" if finding.per_iteration else ""
     runs = f'up to {finding.attempts:,} runs of task "{finding.task.name}"'
-    if finding.task_runs.kind is BoundKind.UNBOUNDED:
+    if finding.repeats:
         runs = f"{runs} each time it is entered"
     message = f"{title(finding.owner)}: {runs}, {_waiting(finding)}{each}"
     return RULE.at(head(node_of(document, finding.task)), message)
