@@ -147,6 +147,22 @@ def test_a_store_that_will_not_be_usable_again_by_itself_is_not_waited_for(proje
     assert resumed(project) == f"{2 * LARGE}\n"
 
 
+def test_a_store_that_is_moved_away_in_the_middle_of_a_run_is_told_and_the_run_goes_on_when_it_is_back(
+    project: Path,
+) -> None:
+    home, aside = project / ".noetl", project / "aside"
+    with at_the_gate(project, FAR_S) as run:
+        home.rename(aside)
+        assert run.end() == 5
+        assert run.data() == ""
+    assert re.search(r"^stopped: the database .* is gone: it was removed, moved or replaced", run.said, re.MULTILINE)
+    assert "Traceback" not in run.said
+    assert not home.exists()
+    aside.rename(home)
+    pass_the_gate(project)
+    assert resumed(project) == f"{2 * SMALL}\n"
+
+
 @pytest.mark.parametrize("given", ["soon", "-1", "nan", "1e9"])
 def test_how_long_a_run_waits_must_be_a_number_of_seconds(project: Path, given: str) -> None:
     with Live("run", "gate.yaml", folder=project, NOETL_STORE_WAIT=given) as run:

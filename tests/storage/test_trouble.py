@@ -14,6 +14,7 @@ from noetl.storage.errors import (
     Damaged,
     DiskFailed,
     DiskFull,
+    Gone,
     Locked,
     NewerSchema,
     NoAccess,
@@ -23,6 +24,7 @@ from noetl.storage.errors import (
 )
 from noetl.storage.sqlite import Database, SqliteStore
 from noetl.storage.sqlite.schema import VERSION
+from noetl.storage.sqlite.session import PATH_BYTES_MAX
 from tests.storage.children import losses, told, writer
 from tests.storage.committing import RealClock
 
@@ -141,6 +143,44 @@ async def test_a_file_that_cannot_be_created_is_told(tmp_path: Path) -> None:
 async def test_a_folder_in_place_of_the_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(NoAccess, match="it must be a file"):
         await filled(tmp_path)
+
+
+def path_of(size: int, top: Path) -> Path:
+    """A path of so many bytes."""
+    left = size - len(os.fsencode(top / "noetl.db"))
+    return top.joinpath("x" * (1 + left % 2), *["x"] * (left // 2 - 1), "noetl.db")
+
+
+async def test_a_path_that_is_too_long_for_sqlite_is_told_as_such(tmp_path: Path) -> None:
+    top = tmp_path.resolve()
+    await filled(path_of(PATH_BYTES_MAX, top), 1)
+    told = f"its path has {PATH_BYTES_MAX + 1} bytes, and SQLite takes {PATH_BYTES_MAX}; name a folder with a shorter"
+    with pytest.raises(NoAccess, match=told):
+        await filled(path_of(PATH_BYTES_MAX + 1, top / "new"), 1)
+    (tmp_path / "link").symlink_to(path_of(PATH_BYTES_MAX + 1, top).parent)
+    with pytest.raises(NoAccess, match=told):
+        await filled(tmp_path / "link" / "noetl.db", 1)
+    assert not (top / "new").exists()
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+async def test_a_file_that_is_removed_or_replaced_under_way_is_told_and_takes_nothing_more(
+    tmp_path: Path, is_replaced: bool
+) -> None:
+    path, aside = tmp_path / "home" / "noetl.db", tmp_path / "aside"
+    async with opened(path) as (_, store):
+        await store.commit([Append("e1", 0, [b"before"])])
+        path.parent.rename(aside)
+        if is_replaced:
+            await filled(path, 1)
+        for _ in range(2):
+            with pytest.raises(Gone, match="is gone: it was removed, moved or replaced while it was in use"):
+                await store.commit([Append("e1", 1, [b"lost"])])
+        if is_replaced:
+            path.parent.rename(tmp_path / "other")
+        aside.rename(path.parent)
+        await store.commit([Append("e1", 1, [b"after"])])
+        assert list(await store.read("e1", 0, 99)) == [b"before", b"after"]
 
 
 async def test_the_file_and_a_new_folder_are_for_their_owner_alone(tmp_path: Path) -> None:
@@ -272,5 +312,6 @@ async def opened_later(path: Path) -> AsyncIterator[tuple[Database, SqliteStore]
 def test_only_what_may_pass_is_worth_another_try() -> None:
     assert issubclass(Locked, Unavailable)
     assert issubclass(DiskFull, Unavailable)
-    assert not any(issubclass(each, Unavailable) for each in (ReadOnly, NoAccess, Damaged, NotOurs, NewerSchema))
-    assert all(issubclass(each, StorageError) for each in (ReadOnly, NoAccess, Damaged, NotOurs, NewerSchema))
+    lasting = (ReadOnly, NoAccess, Gone, Damaged, NotOurs, NewerSchema)
+    assert not any(issubclass(each, Unavailable) for each in lasting)
+    assert all(issubclass(each, StorageError) for each in lasting)

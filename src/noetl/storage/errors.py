@@ -15,6 +15,10 @@ class NoAccess(StorageError):
     pass
 
 
+class Gone(StorageError):
+    pass
+
+
 class Damaged(StorageError):
     pass
 

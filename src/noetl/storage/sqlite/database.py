@@ -1,5 +1,6 @@
 """One SQLite file: a connection that writes, in groups, and one that reads, each on its own thread."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import TypeVar
 import apsw
 
 from noetl.storage.health import Health
-from noetl.storage.sqlite.errors import told_of
+from noetl.storage.sqlite.errors import gone, told_of
 from noetl.storage.sqlite.lane import Lane
 from noetl.storage.sqlite.schema import is_of_today, prepare
-from noetl.storage.sqlite.session import Session, connected, readable
+from noetl.storage.sqlite.session import Session, connected, has_gone, readable
 from noetl.storage.sqlite.unit import Unit
 
 T = TypeVar("T")
@@ -69,6 +70,7 @@ class _Writer:
         self._namespace = namespace
         self._busy_s = busy_s
         self._unit: Unit | None = None
+        self._file: os.stat_result | None = None
         self._version: object = None
 
     def carry(self, jobs: Sequence[Callable[[Unit], object]]) -> Sequence[object]:
@@ -82,6 +84,7 @@ class _Writer:
                 self._forget_if_stale(unit)
                 answers = [job(unit) for job in jobs]
                 unit.flush()
+                self._check_place()
                 connection.execute("COMMIT")
                 is_kept = True
             finally:
@@ -101,7 +104,14 @@ class _Writer:
             prepare(connection, str(self._path))
             connection.execute("PRAGMA synchronous = FULL; PRAGMA fullfsync = 1").fetchall()
             undo.pop_all()
+        with suppress(OSError):
+            self._file = self._path.stat()
         return Unit(Session(connection, self._namespace))
+
+    def _check_place(self) -> None:
+        """Whoever removes the file leaves us one without a name, which takes everything and keeps nothing."""
+        if self._file is not None and has_gone(self._path, self._file):
+            raise gone(str(self._path))
 
     def _forget_if_stale(self, unit: Unit) -> None:
         """SQLite counts what other connections wrote. One of a newer NoETL may have changed the schema meanwhile."""

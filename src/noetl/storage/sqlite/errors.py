@@ -10,6 +10,7 @@ from noetl.storage.errors import (
     Damaged,
     DiskFailed,
     DiskFull,
+    Gone,
     Locked,
     NewerSchema,
     NoAccess,
@@ -52,6 +53,20 @@ def _told(path: str, error: apsw.Error) -> Trouble:
 
 def no_file(path: str, error: OSError) -> NoAccess:
     return NoAccess(f"the database {path} cannot be created: {error.strerror}; name a file in a folder of yours")
+
+
+def too_long(path: str, size: int, size_max: int) -> NoAccess:
+    return NoAccess(
+        f"the database {path} cannot be opened: its path has {size} bytes, and SQLite takes {size_max}; "
+        "name a folder with a shorter path"
+    )
+
+
+def gone(path: str) -> Gone:
+    return Gone(
+        f"the database {path} is gone: it was removed, moved or replaced while it was in use, and what is recorded "
+        "would be lost; bring it back"
+    )
 
 
 def newer(path: str, found: int, known: int) -> NewerSchema:

@@ -10,11 +10,14 @@ import apsw
 import msgspec
 
 from noetl.storage.folders import make
-from noetl.storage.sqlite.errors import no_file
+from noetl.storage.sqlite.errors import no_file, too_long
 from noetl.storage.sqlite.queries import query
 
 T = TypeVar("T")
 Value = str | bytes | int | float | None
+
+PATH_BYTES_MAX = 504
+"""SQLite takes 512, with what it adds to the name for its log."""
 
 SIZES = (64, 16, 8, 6, 5, 4, 3, 2, 1)
 """So many rows are written by one statement. Each statement may wait for a busy interpreter, so they are few."""
@@ -46,6 +49,9 @@ class Session:
 
 def connected(path: Path, busy_s: float) -> apsw.Connection:
     """The file is created for its owner alone, where there is none."""
+    size = len(os.fsencode(os.path.realpath(path)))
+    if size > PATH_BYTES_MAX:
+        raise too_long(str(path), size, PATH_BYTES_MAX)
     try:
         make(path.parent)
         if not path.exists():
@@ -69,6 +75,16 @@ def readable(path: Path, busy_s: float) -> apsw.Connection:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         return apsw.Connection(f"{path.absolute().as_uri()}?immutable=1", flags=flags)
     return connection
+
+
+def has_gone(path: Path, opened: os.stat_result) -> bool:
+    """Whether another file has the name by now, or none. Where nobody may look, nothing is known of it."""
+    try:
+        return not os.path.samestat(path.stat(), opened)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
 
 
 def as_list(values: Sequence[object]) -> str:
