@@ -47,7 +47,9 @@ def test_an_execution_is_worked_on_for_as_long_as_a_process_is_present(tmp_path:
     assert os.listdir(tmp_path / FOLDER) == []
 
 
-@pytest.mark.parametrize("worker", [HERE, ELSEWHERE, "another-machine:1:2"])
+@pytest.mark.parametrize(
+    "worker", [HERE, ELSEWHERE, "another-machine:1:2"], ids=["here", "another container", "another machine"]
+)
 def test_a_worker_is_there_until_it_is_killed_whatever_its_number_means_here(tmp_path: Path, worker: str) -> None:
     with another(tmp_path, worker) as process:
         there = who_is_present(tmp_path)
