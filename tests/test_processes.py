@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from noetl.processes import Command, Process, death, timeout_of
+from noetl.processes import Command, Process, death
 from tests.tools.calling import are_soon_gone, is_running
 
 KEEPER = """
@@ -61,10 +61,3 @@ def test_a_program_that_is_not_there_leaves_no_descriptors() -> None:
 )
 def test_the_end_of_a_child_is_told_in_words(code: int, text: str) -> None:
     assert death(code) == text
-
-
-@pytest.mark.parametrize(
-    ("spec", "timeout_s"), [({}, None), ({"timeout": 3}, 3.0), ({"timeout": {"total": 2.5, "read": 1}}, 2.5)]
-)
-def test_a_timeout_is_a_number_or_has_a_total(spec: dict[str, object], timeout_s: float | None) -> None:
-    assert timeout_of(spec) == timeout_s

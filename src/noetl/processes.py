@@ -309,14 +309,6 @@ def death(code: int) -> str:
     return f"the process was killed by {name}{reason}"
 
 
-def timeout_of(spec: Mapping[str, object]) -> float | None:
-    """Seconds that a run may take: `spec.timeout`, or its `total`."""
-    timeout = spec.get("timeout")
-    if isinstance(timeout, Mapping):
-        timeout = timeout.get("total")
-    return float(timeout) if isinstance(timeout, int | float) else None
-
-
 def bound_of(spec: Mapping[str, object], name: str, default: int) -> int:
     found = spec.get(name)
     return found if isinstance(found, int) else default

@@ -5,6 +5,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.acceptance.process import noetl
@@ -177,3 +178,18 @@ def test_a_playbook_from_standard_input_stands_in_the_current_folder(project: Pa
     assert noetl("run", "-", "-q", stdin=text, folder=project).stdout == "8\n"
     wrong = noetl("validate", "-", stdin=text.replace("double", "duble"), folder=project)
     assert "<stdin>:6:63: error" in wrong.stdout
+
+
+def test_a_child_that_takes_too_long_is_cancelled_with_all_that_it_runs(project: Path) -> None:
+    write(project, "flows/lib/slow", "workflow:\n  - { step: s, tool: { kind: script, script: exec sleep 600 } }\n")
+    write_parent(project, "{ kind: playbook, path: flows/lib/slow, spec: { timeout: 0.5 } }")
+    ran = noetl("run", "flows/parent.yaml", "-o", "json", folder=project)
+    assert ran.returncode == 1
+    error = msgspec.json.decode(ran.stdout)["error"]
+    assert (error["kind"], error["retryable"]) == ("timeout", True)
+    assert "playbook `flows/lib/slow` took longer than 0.5 s (`spec.timeout`) and was cancelled" in error["message"]
+    listed = msgspec.json.decode(noetl("executions", "--children", "-o", "json", folder=project).stdout)
+    assert [(each["playbook"], each["status"]) for each in listed] == [
+        ("flows/parent", "failed"),
+        ("flows/lib/slow", "cancelled"),
+    ]

@@ -288,7 +288,7 @@ class Driver:
     def call(self, work: Run, bound: Bound) -> Output | e.TaskWaiting:
         kind = work.task.task.kind
         if kind == "playbook":
-            return call_child(self.program, self.state.execution_id, work, bound)
+            return call_child(self.program, self.state.execution_id, work, bound, self.now)
         return Output() if kind == "noop" else self.tool(work.task.task.name, bound.fields, bound.input)
 
     def end(self, run: StepRun, path: e.Path, end: Finished) -> Reported:

@@ -5,7 +5,7 @@ import pytest
 from noetl.engine import effects as fx
 from noetl.engine import events as e
 from noetl.engine.commands import CancelExecution, EndWait, Report
-from noetl.engine.output import Output
+from noetl.engine.output import Error, Output
 from noetl.engine.program import Program
 from tests.engine.driver import Driver, fails
 from tests.engine.logs import only
@@ -152,6 +152,49 @@ def test_an_answer_to_an_earlier_attempt_does_not_end_the_wait_of_a_later_one() 
     empty = driver.send(EndWait("s#1", (), "s#1.call/2"))
     assert empty is not None
     assert empty.message == "s#1.call/2 does not wait for that"
+
+
+def timed() -> Driver:
+    """Waits for a child that is to end within 5 s."""
+    text = pipeline(CALL.replace("  spec:", "  spec:\n    timeout: 5"), step="input: { n: 7 }")
+    return Driver(text, Answers(c=1, d=2), playbooks={"child": CHILD}).run(1)
+
+
+LATE = EndWait("s#1", (), "s#1.call/1", is_late=True)
+
+
+def test_a_child_that_takes_too_long_is_cancelled_and_its_call_fails() -> None:
+    driver = timed()
+    assert driver.timers["s#1:wait"] == (driver.now + 5.0, LATE)
+    assert driver.send(LATE) is None
+    assert driver.children["x.s#1.call/1"].state.status == "cancelled"
+    over = driver.facts[-1]
+    assert isinstance(over, e.TaskWaiting)
+    assert over.output is not None
+    assert over.output.error == Error(
+        "timeout", "playbook `child` took longer than 5 s (`spec.timeout`) and was cancelled", retryable=True
+    )
+    assert over.output.blocks == {"playbook": {"execution_id": "x.s#1.call/1", "status": "cancelled"}}
+    driver.run()
+    assert (driver.state.status, driver.data) == ("completed", 2)
+    assert list(driver.children) == ["x.s#1.call/1", "x.s#1.call/2"]
+
+
+def test_the_time_of_a_child_that_has_ended_is_not_used_up() -> None:
+    driver = timed()
+    assert driver.send(EndWait("s#1", (), "s#1.call/1", Output(data=1))) is None
+    refused = driver.send(LATE)
+    assert refused is not None
+    assert refused.message == "s#1.call/1 does not wait"
+
+
+def test_a_delay_does_not_come_too_late() -> None:
+    rule = "{ when: \"{{ output.status == 'error' }}\", then: { do: retry, attempts: 2, delay: 3600 } }"
+    task = f"- {{ name: a, kind: python, code: x, spec: {{ policy: {{ rules: [ {rule} ] }} }} }}"
+    driver = Driver(pipeline(task), Answers(a=fails())).run(2)
+    refused = driver.send(EndWait("s#1", (), "s#1.a/2", is_late=True))
+    assert refused is not None
+    assert refused.message == "s#1.a/2 does not wait for that"
 
 
 def test_cancelling_reaches_the_children_of_children() -> None:

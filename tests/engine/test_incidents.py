@@ -97,6 +97,18 @@ def test_what_waits_for_a_child_needs_the_child() -> None:
     assert lacks(driver, Rows({("s#1", ()): Work(1, 1)}, (), {"x.other"})) != []
 
 
+def test_a_child_that_has_a_time_needs_its_timer_too() -> None:
+    driver = Driver(
+        pipeline(CALL.replace("kind: playbook", "kind: playbook, spec: { timeout: 60 }")), playbooks={"child": ONE}
+    )
+    driver.run(1)
+    child = "x.s#1.a/1"
+    timer = fx.SetTimer("s#1:wait", driver.now + 60.0, EndWait("s#1", (), "s#1.a/1", is_late=True))
+    assert lacks(driver, Rows({}, (), {child})) == [("s#1", "it waits for a time, but no timer is set for that")]
+    assert lacks(driver, Rows({}, [timer], {child})) == []
+    assert timer in mended(driver)
+
+
 def half_done() -> Driver:
     """Iteration 0 has ended, 1 waits for a time, 2 runs, six are to come."""
     driver = Driver(pipeline(LATER, step=LOOP), Answers(a=[Output(), fails(), Output()]))

@@ -2,7 +2,9 @@
 
 from textwrap import dedent
 
-from noetl.engine.layering import Spec, effective_spec, knob, limit, merge
+import pytest
+
+from noetl.engine.layering import Spec, effective_spec, knob, limit, merge, timeout_of
 from noetl.engine.program import Program
 from noetl.playbook.compile import compile_playbook
 from noetl.playbook.kinds import KINDS as BUILT_IN
@@ -94,3 +96,10 @@ def test_a_kind_that_a_package_adds_is_layered_and_its_texts_are_left_as_they_ar
     letter, other = Program(playbook, kinds=kinds).pipeline("a").tasks
     assert (letter.spec, other.spec) == ({"pool": "z", "timeout": 9}, {"timeout": 9})
     assert letter.fields({}) == {"text": "{{ 1 }}"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "timeout_s"), [({}, None), ({"timeout": 3}, 3.0), ({"timeout": {"total": 2.5, "read": 1}}, 2.5)]
+)
+def test_a_timeout_is_a_number_or_has_a_total(spec: dict[str, object], timeout_s: float | None) -> None:
+    assert timeout_of(spec) == timeout_s

@@ -3,7 +3,7 @@
 import pytest
 
 from noetl.engine import events as e
-from noetl.engine.commands import CancelExecution
+from noetl.engine.commands import CancelExecution, EndWait
 from noetl.engine.envelope import Event, stamp
 from noetl.engine.output import Output, failed
 from noetl.engine.rerun import Cut
@@ -13,6 +13,7 @@ from tests.engine import playbooks
 from tests.engine.driver import Driver
 from tests.engine.rerunning import rerun
 from tests.engine.test_snapshot import Tool
+from tests.engine.texts import pipeline
 
 
 def drawn(node: Node, depth: int = 0) -> list[str]:
@@ -107,6 +108,13 @@ def test_a_live_parent_waits_and_its_child_is_cancelled_with_it() -> None:
     assert of(driver) == ["x running", "  ask#1 running", "    ask#1.child/1 waiting", "      x.ask#1.child/1 running"]
     driver.send(CancelExecution("enough"))
     assert [line.split()[1] for line in of(driver)] == ["cancelled"] * 4
+
+
+def test_a_child_that_took_too_long_is_cancelled() -> None:
+    text = pipeline("- { name: child, kind: playbook, path: other, spec: { timeout: 5 } }")
+    driver = Driver(text, Tool(), playbooks={"other": playbooks.CHILD}).run(moves=1)
+    driver.send(EndWait("s#1", (), "s#1.child/1", is_late=True))
+    assert of(driver)[-1] == "      x.s#1.child/1 cancelled"
 
 
 def test_a_child_that_was_cancelled_is_cancelled() -> None:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from random import Random
 
 from noetl.engine import events as e
+from noetl.engine.layering import timeout_of
 from noetl.engine.output import NOTHING, Output
 from noetl.engine.program import Program, ReadyTask
 from noetl.ports import Console, ToolCall
-from noetl.processes import timeout_of
 from tests.engine.laws.outcomes import outcome
 from tests.simulation.actors import Actor, Condition
 from tests.simulation.books import Book, Books

@@ -16,6 +16,7 @@ from noetl.data_plane.trace import trace_of
 from noetl.engine import cursor as cursors
 from noetl.engine import events as e
 from noetl.engine.commands import Reported
+from noetl.engine.layering import timeout_of
 from noetl.engine.output import NOTHING, Output, failed
 from noetl.engine.pipeline import (
     Await,
@@ -37,7 +38,6 @@ from noetl.engine.size import Blob, Stored, inline_bytes_max, recorded, store, t
 from noetl.engine.workerside import pipeline_of
 from noetl.playbook.model import Directive
 from noetl.ports import Chance, Clock, Tool, ToolCall, Unavailable
-from noetl.processes import timeout_of
 from noetl.supply.outcome import Escaped, outcome
 
 log = logging.getLogger(__name__)
@@ -140,7 +140,7 @@ class Runner:
     ) -> Output | e.TaskWaiting:
         kind, execution_id, started = work.task.task.kind, holding.granted.execution_id, work.started
         if kind == "playbook":
-            return call_child(holding.program, execution_id, work, bound)
+            return call_child(holding.program, execution_id, work, bound, self._clock.now())
         tool = self._tools.get(kind)
         if tool is None:
             return failed("input", f"this worker has no tool of kind `{kind}`")

@@ -51,12 +51,16 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class EndWait(msgspec.Struct, frozen=True):
-    """A timer is due, or the child that a task run waited for has ended and brings its output."""
+    """A timer is due, or the child that a task run waited for has ended and brings its output.
+
+    Where it `is_late`, the time in which the child should have ended is used up.
+    """
 
     step_run_id: str
     path: Path
     task_run_id: str
     output: Output | None = None
+    is_late: bool = False
 
 
 class ExpireStep(msgspec.Struct, frozen=True):

@@ -30,7 +30,7 @@ from noetl.engine.effects import SetTimer
 from noetl.engine.ending import cancelled, stopped
 from noetl.engine.evolve import evolve
 from noetl.engine.join import settle_tokens
-from noetl.engine.layering import merge
+from noetl.engine.layering import merge, timeout_of
 from noetl.engine.loops import begin, behind, catch_up, failed_step, is_behind, is_stopping, loop_under, tend
 from noetl.engine.names import entity_id
 from noetl.engine.output import Error, failed
@@ -39,6 +39,7 @@ from noetl.engine.reports import taken
 from noetl.engine.routing import route
 from noetl.engine.state import Arrive, Begin, Pending, Route, State, Tend
 from noetl.engine.view import Fit, IterationView, LoopView, RunView, StateView, Stored
+from noetl.engine.workerside import pipeline_of
 
 DEPTH_MAX = 32
 """The deepest chain of child executions."""
@@ -139,7 +140,7 @@ def decide(program: Program, state: StateView, command: Command) -> list[e.Fact]
         case Report():
             return taken(program, state, run, command.facts)
         case EndWait():
-            return _end_wait(run, command)
+            return _end_wait(program, run, command)
         case ExpireStep():
             message = f"step `{run.step}` used up its {command.reason}"
             return [failed_step(run, failed("timeout", message, retryable=True))]
@@ -235,15 +236,27 @@ def _refusal(command: RequestExecution) -> Error | None:
     return None
 
 
-def _end_wait(run: RunView, command: EndWait) -> list[e.Fact] | Rejection:
+def _end_wait(program: Program, run: RunView, command: EndWait) -> list[e.Fact] | Rejection:
     """Ends the wait that the command speaks of, and no other: answers may come late or twice."""
     holder = _holder(run, command.path)
     frame = holder.cursor.top if holder is not None and holder.cursor is not None else None
     if not isinstance(frame, Frame) or not frame.wait or frame.wait != command.task_run_id:
         return Rejection("stale", f"{command.task_run_id} does not wait")
-    if (frame.child is None) is not (command.output is None):
+    if (frame.child is None) is not (command.output is None and not command.is_late):
         return Rejection("stale", f"{command.task_run_id} does not wait for that")
+    if frame.child is not None and command.is_late:
+        return [_timed_out(program, run, command, frame, frame.child)]
     return [e.TaskWaiting(run.id, command.path, command.task_run_id, is_over=True, output=command.output)]
+
+
+def _timed_out(program: Program, run: RunView, command: EndWait, frame: Frame, child: e.Child) -> e.Fact:
+    """The call fails, as any task does that takes too long, and the child is cancelled."""
+    timeout_s = timeout_of(pipeline_of(program, frame, run.step).tasks[frame.pc].spec)
+    message = f"playbook `{child.path}` took longer than {timeout_s:g} s (`spec.timeout`) and was cancelled"
+    blocks = {"playbook": {"execution_id": child.execution_id, "status": "cancelled"}}
+    output = msgspec.structs.replace(failed("timeout", message, retryable=True), blocks=blocks)
+    ids = (run.id, command.path, command.task_run_id)
+    return e.TaskWaiting(*ids, is_over=True, output=output, cancels=child.execution_id)
 
 
 def _poison(program: Program, run: RunView, command: FailPoison) -> list[e.Fact] | Rejection:

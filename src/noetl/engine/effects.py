@@ -200,9 +200,10 @@ def _stopping(program: Program, run: RunView, loop: LoopView) -> Iterator[StopWo
 
 def _waiting(program: Program, state: StateView, fact: e.TaskWaiting) -> list[Effect]:
     if fact.is_over:
-        return [OfferWork(fact.step_run_id, fact.path, pool=pool_of(program, step_of(fact.step_run_id)))]
+        again = OfferWork(fact.step_run_id, fact.path, pool=pool_of(program, step_of(fact.step_run_id)))
+        return [again] if fact.cancels is None else [again, CancelChild(fact.cancels)]
     found: list[Effect] = []
-    end = EndWait(fact.step_run_id, fact.path, fact.task_run_id)
+    end = EndWait(fact.step_run_id, fact.path, fact.task_run_id, is_late=fact.child is not None)
     if fact.due_at is not None:
         found.append(SetTimer(f"{entity_id(fact.step_run_id, fact.path)}:wait", fact.due_at, end))
     if fact.child is not None:

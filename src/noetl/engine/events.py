@@ -285,7 +285,8 @@ class Child(msgspec.Struct, frozen=True, omit_defaults=True):
 class TaskWaiting(Body, frozen=True):
     """The pipeline holds no worker until `due_at`, or until the child execution ends.
 
-    The same fact with `is_over` ends the wait; for a child it brings the child's output.
+    The same fact with `is_over` ends the wait; for a child it brings the child's output. Where a child has a `due_at`,
+    that is when its time is used up; the fact that then ends the wait names in `cancels` the execution to cancel.
     """
 
     step_run_id: str
@@ -295,6 +296,7 @@ class TaskWaiting(Body, frozen=True):
     child: Child | None = None
     is_over: bool = False
     output: Output | None = None
+    cancels: str | None = None
 
 
 class IterationStarted(Body, frozen=True):

@@ -189,12 +189,12 @@ def _of_wait(state: State, run: StepRun, path: e.Path, holder: StepRun | Iterati
     frame = holder.cursor.top
     assert isinstance(frame, Frame)
     where, child = entity_id(run.id, path), frame.child
-    end = EndWait(run.id, path, frame.wait)
-    if child is not None:
-        if child.execution_id not in rows.children:
-            message = f"it waits for child execution {child.execution_id}, which is not known to be live"
-            yield _Lack(where, message, start_child(state, run.id, path, frame.wait, child))
-    elif all(timer.command != end for timer in rows.timers):
+    end = EndWait(run.id, path, frame.wait, is_late=child is not None)
+    if child is not None and child.execution_id not in rows.children:
+        message = f"it waits for child execution {child.execution_id}, which is not known to be live"
+        yield _Lack(where, message, start_child(state, run.id, path, frame.wait, child))
+    has_time = child is None or frame.not_before is not None
+    if has_time and all(timer.command != end for timer in rows.timers):
         message = "it waits for a time, but no timer is set for that"
         yield _Lack(where, message, SetTimer(f"{where}:wait", frame.not_before or 0.0, end))
 

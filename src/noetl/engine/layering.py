@@ -35,6 +35,14 @@ def knob(spec: Spec, block: str, name: str) -> object:
     return found.get(name) if isinstance(found, Mapping) else None
 
 
+def timeout_of(spec: Spec) -> float | None:
+    """Seconds that a run of a task may take: `spec.timeout`, or its `total`."""
+    timeout = spec.get("timeout")
+    if isinstance(timeout, Mapping):
+        timeout = timeout.get("total")
+    return float(timeout) if isinstance(timeout, int | float) else None
+
+
 def merge(outer: Spec, inner: Spec) -> dict[str, object]:
     """Inner wins; two maps under one key are merged in turn."""
     merged = dict(outer)

@@ -12,6 +12,7 @@ from noetl.engine.binding import BindingFailed, shown
 from noetl.engine.calls import call_of, iteration_end, settle_call, turn_facts, turn_output
 from noetl.engine.cursor import Cursor, Frame, Turn, WorkerFact, apply, frame_of, is_over
 from noetl.engine.events import Child, Patch, TaskDone, TaskStarted, TaskWaiting, Values
+from noetl.engine.layering import timeout_of
 from noetl.engine.names import child_execution_id
 from noetl.engine.output import NOTHING, Output, Status, failed
 from noetl.engine.policy import match
@@ -136,7 +137,7 @@ def _gone_in(received: Values) -> TemplateError | None:
     return None
 
 
-def call_child(program: Program, execution_id: str, work: Run, bound: Bound) -> TaskWaiting | Output:
+def call_child(program: Program, execution_id: str, work: Run, bound: Bound, now: float) -> TaskWaiting | Output:
     """The child execution that a `playbook` task waits for. Every run of the task has a child of its own."""
     path, version, returned = (bound.fields.get(name) for name in ("path", "version", "return_step"))
     if not isinstance(path, str) or not path:
@@ -150,7 +151,9 @@ def call_child(program: Program, execution_id: str, work: Run, bound: Bound) -> 
         str(version) if version is not None else None,
         str(returned) if returned is not None else None,
     )
-    return TaskWaiting(started.step_run_id, started.path, started.task_run_id, child=child)
+    timeout_s = timeout_of(work.task.spec)
+    due_at = now + timeout_s if timeout_s is not None else None
+    return TaskWaiting(started.step_run_id, started.path, started.task_run_id, due_at, child)
 
 
 def wait(started: TaskStarted, due_at: float) -> TaskWaiting:

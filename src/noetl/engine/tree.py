@@ -245,7 +245,8 @@ class _Grower:
         error = fact.output.error
         status = State.DONE
         if error is not None:
-            status = State.CANCELLED if error.kind == "cancelled" else State.FAILED
+            is_cancelled = error.kind == "cancelled" or fact.cancels is not None
+            status = State.CANCELLED if is_cancelled else State.FAILED
         self.end(child.id, status, event, _message(error))
 
     def finished(self, fact: e.WorkflowFinished, event: Event) -> None:

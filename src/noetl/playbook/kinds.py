@@ -73,7 +73,7 @@ _NO_TIMEOUT = Field(
     _SECONDS,
     "The step's `spec.policy.lifecycle.timeout_s` bounds a call.",
     inert=True,
-    elsewhere="the tasks that are called; `spec.policy.lifecycle.timeout_s` bounds the step",
+    elsewhere="the tasks of the block; `spec.policy.lifecycle.timeout_s` bounds the whole step",
 )
 
 _NOOP = Kind("noop", "Does nothing. A place for rules and `set`.", {})
@@ -194,7 +194,7 @@ _PLAYBOOK = Kind(
         Field("version", Text(lenient=True, is_template=True), "The version to run; the latest when left out."),
         Field("return_step", _TEXT, "The step of the child whose output is returned."),
     ),
-    knobs=_by_name(_NO_TIMEOUT),
+    knobs=_by_name(Field("timeout", _SECONDS, "Seconds until the child is cancelled and the call fails.")),
     is_callee=True,
     blocks={"playbook": ("execution_id", "status")},
 )

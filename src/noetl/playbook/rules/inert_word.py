@@ -1,4 +1,4 @@
-"""A word that is accepted and does nothing, yet or here."""
+"""A word that is accepted and does nothing yet."""
 
 from collections.abc import Iterator
 
@@ -10,14 +10,8 @@ from noetl.playbook.structure import InertWord
 
 def check(document: Document) -> Iterator[Diagnostic]:
     for finding in document.findings:
-        if isinstance(finding, InertWord):
-            yield RULE.at(finding.key, _message(finding))
-
-
-def _message(word: InertWord) -> str:
-    if word.field.elsewhere:
-        return f'"{word.key.text}" does nothing here: it belongs in {word.field.elsewhere}'
-    return f'"{word.key.text}" is reserved: it is accepted and does nothing yet'
+        if isinstance(finding, InertWord) and not finding.field.elsewhere:
+            yield RULE.at(finding.key, f'"{finding.key.text}" is reserved: it is accepted and does nothing yet')
 
 
 RULE = Rule("NOE107", "inert-word", Severity.INFO, check)

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from noetl.engine.depth import TOO_DEEP
+from noetl.engine.layering import timeout_of
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.secrets import MASK, Redactor, hideable, masked
 from noetl.ports import Console, ToolCall
@@ -18,7 +19,6 @@ from noetl.processes import (
     bound_of,
     clean_environment,
     task_facts,
-    timeout_of,
 )
 from noetl.tools.python.interpreter import fault_of, find_interpreter
 from noetl.tools.python.pool import Child, Home, Pool

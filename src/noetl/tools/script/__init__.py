@@ -16,6 +16,7 @@ from typing import IO
 
 import msgspec
 
+from noetl.engine.layering import timeout_of
 from noetl.engine.output import Error, Output, Status
 from noetl.engine.reference import word_of
 from noetl.engine.secrets import masked
@@ -29,7 +30,6 @@ from noetl.processes import (
     clean_environment,
     death,
     task_facts,
-    timeout_of,
 )
 from noetl.supply.texts import BadJson, TooDeep, json_of
 from noetl.tools.script.scratch import Scratch
