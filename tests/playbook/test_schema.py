@@ -55,6 +55,7 @@ TEMPLATES = (
     "NOE509",
     "NOE511",
     "NOE512",
+    "NOE516",
     "NOE711",
     "NOE712",
 )
