@@ -194,7 +194,6 @@ _PLAYBOOK = Kind(
         Field("version", Text(lenient=True, is_template=True), "The version to run; the latest when left out."),
         Field("return_step", _TEXT, "The step of the child whose output is returned."),
     ),
-    knobs=_by_name(Field("timeout", _SECONDS, "Seconds until the child is cancelled and the call fails.")),
     is_callee=True,
     blocks={"playbook": ("execution_id", "status")},
 )
