@@ -189,7 +189,7 @@ class Holding:
     def outcome(self, work: Run, bound: Bound) -> Output | e.TaskWaiting:
         name, kind = self.execution.state.execution_id, work.task.task.kind
         if kind == "playbook":
-            return call_child(self.execution.program, name, work, bound)
+            return call_child(self.execution.program, name, work, bound, self.world.now)
         if kind == "noop":
             return Output()
         case = self.world.case
