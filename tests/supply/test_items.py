@@ -63,3 +63,18 @@ def test_what_is_no_list_has_no_items(data: bytes, first: bytes) -> None:
 def test_a_list_that_breaks_off_or_lacks_an_item_cannot_be_read(data: bytes, start: int, stop: int | None) -> None:
     with pytest.raises(msgspec.DecodeError):
         cut(data, start, stop)
+
+
+FLAT = ["a,]", 1, {"k": [1, "}"]}, [], None, -2.5, {"t": "}", "u": ["v"]}, "\\", [["x", "y"], 3]]
+DEEP = [*FLAT[:-1], {"k": [1, {"deep": [[]]}]}]
+
+
+@pytest.mark.parametrize("items", [FLAT, DEEP], ids=["flat", "deep"])
+@pytest.mark.parametrize("start", [0, 1, 127, 128, 129, 1_000, 2_690, 2_699, 2_700, 2_701, 5_000])
+@pytest.mark.parametrize("piece_bytes", [997, 4_096, 100_000])
+def test_of_many_items_the_right_ones_are_found(items: list[object], start: int, piece_bytes: int) -> None:
+    found = items * 300
+    data = msgspec.json.encode(found)
+    for size in (0, 1, 128, 300, None):
+        stop = None if size is None else start + size
+        assert cut(data, start, stop, piece_bytes) == found[start:stop]

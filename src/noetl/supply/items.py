@@ -8,6 +8,11 @@ _STRING = rb'"(?>[^"\\]++|\\.)*+"'
 _WHOLE_STRING = re.compile(_STRING, re.DOTALL)
 _REST_OF_STRING = re.compile(rb'(?>[^"\\]++|\\.)*+', re.DOTALL)
 _INSIDE = re.compile(rb'(?>[^"\[\]{}]++|' + _STRING + rb")*+", re.DOTALL)
+_SHALLOW = rb"[\[{](?>[^\"\[\]{}]++|" + _STRING + rb"|[\[{](?>[^\"\[\]{}]++|" + _STRING + rb")*+[\]}])*+[\]}]"
+_BATCH = 128
+_ITEMS = re.compile(rb'(?:(?>[^"\[\]{},]++|' + _STRING + rb"|" + _SHALLOW + rb")*+,){%d}+" % _BATCH, re.DOTALL)
+"""So many items, with their commas, that hold brackets in brackets at most. Most lists are passed over by it alone."""
+
 _BLANKS = re.compile(rb"[ \t\r\n]*+")
 _QUOTE, _COMMA = b'",'
 _OPENING = b"[{"
@@ -79,9 +84,11 @@ class _Bounds:
         self._commas = 0
         self._depth = 0
         self._is_in_string = False
+        self._may_batch = True
 
     def feed(self, piece: bytes) -> None:
         text = self._carried + piece
+        self._may_batch = True
         at = 0 if self.is_list else self._entered(text)
         while at < len(text) and self.end is None and self.is_list:
             after = self._passed(text, at)
@@ -111,7 +118,7 @@ class _Bounds:
         """Passes over what is of no interest, and the sign after it; the same place where more must be seen."""
         if self._is_in_string:
             return self._through_string(text, at)
-        at = self._over_scalars(text, at) if self._depth == 1 else _end(_INSIDE, text, at)
+        at = self._over_items(text, at) if self._depth == 1 else _end(_INSIDE, text, at)
         if at == len(text):
             return at
         sign = text[at]
@@ -127,11 +134,17 @@ class _Bounds:
             self._close(at)
         return at + 1
 
+    def _over_items(self, text: bytes, at: int) -> int:
+        """Up to the comma that is looked for, or to an item that must be gone into."""
+        at = self._over_scalars(text, at)
+        if self._may_batch and text[at : at + 1] != b",":
+            at = self._over_scalars(text, self._over_batches(text, at))
+        return at
+
     def _over_scalars(self, text: bytes, at: int) -> int:
-        """Up to the comma that is looked for, or to what is no number or word."""
         end = _end(_SCALARS, text, at)
         commas = text.count(b",", at, end)
-        target = self._start if self.begin is None else self._stop
+        target = self._target()
         if target is None or self._commas + commas < target:
             self._commas += commas
             return end
@@ -139,6 +152,21 @@ class _Bounds:
             at = text.index(b",", at) + 1
             self._commas += 1
         return text.index(b",", at)
+
+    def _over_batches(self, text: bytes, at: int) -> int:
+        """What fails once is not tried again in this piece, so that the work stays in proportion to it."""
+        target = self._target()
+        while target is None or self._commas + _BATCH < target:
+            found = _ITEMS.match(text, at)
+            if found is None:
+                break
+            self._commas += _BATCH
+            at = found.end()
+        self._may_batch = False
+        return at
+
+    def _target(self) -> int | None:
+        return self._start if self.begin is None else self._stop
 
     def _into_string(self, text: bytes, at: int) -> int:
         string = _WHOLE_STRING.match(text, at)
