@@ -254,3 +254,12 @@ def test_code_may_hold_what_no_compiler_takes(tmp_path: Path) -> None:
         HEAD.format(name="flow") + "workflow:\n  - step: a\n    tool: { kind: python, code: \"x = '\\0'\" }\n", "utf-8"
     )
     assert dry(tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("words", [(), ("--dry-run",)])
+def test_a_value_that_would_make_a_mapping_of_a_list_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
+    write(tmp_path, "flow", "workload: { rows: [1, 2] }\nworkflow:\n  - step: a\n    tool: { kind: noop }\n")
+    ran = noetl("run", "flow.yaml", "--set", "rows.0=9", *words, folder=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "noetl run: `rows` is a list, and --set reaches into mappings alone" in ran.stderr
+    assert "= give it whole: --set 'rows=[1,2]'" in ran.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from noetl.cli.console import Console, Stopped
-from noetl.cli.workload import undeclared, workload_of
+from noetl.cli.workload import refuse_elements, undeclared, workload_of
 from tests.cli.invoke import Screen
 
 
@@ -26,7 +26,10 @@ def given(*values: str, payload: str | None = None, stdin: bytes = b"") -> dict[
         (" 3 ", 3),
         ("1e3", 1000.0),
         ("010", "010"),
-        ("12345678901234567890123", "12345678901234567890123"),
+        ("12345678901234567890123", 12345678901234567890123),
+        (" -12345678901234567890123", -12345678901234567890123),
+        ("-09", "-09"),
+        ("٣", "٣"),
         ("true", True),
         ("null", None),
         ("~", None),
@@ -53,6 +56,34 @@ def test_a_value_reaches_inside_the_payload_and_wins_over_it() -> None:
     assert given("a.b=2", "c.d=3", payload='{"a": {"b": 1, "x": 0}, "c": 1}') == {"a": {"b": 2, "x": 0}, "c": {"d": 3}}
 
 
+@pytest.mark.parametrize("value", ["a.b.0=9", "a.b.0.c=9", "a.b.x=9"])
+def test_a_value_does_not_reach_into_a_list_of_the_payload(value: str) -> None:
+    with pytest.raises(Stopped) as stopped:
+        given(value, payload='{"a": {"b": [1, 2]}}')
+    told = "noetl run: `a.b` is a list, and --set reaches into mappings alone\n  = give it whole: --set 'a.b=[1,2]'"
+    assert stopped.value.message == told
+
+
+@pytest.mark.parametrize(
+    ("path", "items", "sample"), [("a.b", [1, 2], "[1,2]"), ("b", ["'"], "[…]"), ("b", [1] * 999, "[…]")]
+)
+def test_a_value_does_not_reach_into_a_list_that_the_playbook_declares(
+    path: str, items: list[object], sample: str
+) -> None:
+    declared: dict[str, object] = {"a": {"b": items}} if path == "a.b" else {"b": items}
+    with pytest.raises(Stopped) as stopped:
+        refuse_elements(given("n=1", f"{path}.0=9"), declared)
+    assert stopped.value.message.endswith(
+        f"`{path}` is a list, and --set reaches into mappings alone\n  = give it whole: --set '{path}={sample}'"
+    )
+
+
+def test_a_mapping_may_take_the_place_of_a_list() -> None:
+    values = {"a": {"b": 1}, "c": {}, "d": {"0": 1}, "e": [1]}
+    refuse_elements(values, {"a": [1], "c": [1], "d": {"0": 2}, "e": [2]})
+    assert values["a"] == {"b": 1}
+
+
 @pytest.mark.parametrize("value", ["key", "=3", "a..b=3", ".a=3"])
 def test_a_value_without_a_key_is_refused(value: str) -> None:
     with pytest.raises(Stopped, match=r"--set takes KEY=VALUE or A.B=VALUE"):
@@ -64,6 +95,13 @@ def test_a_payload_comes_from_its_text_a_file_or_standard_input(tmp_path: Path) 
     assert given(payload='{"a": 1}') == {"a": 1}
     assert given(payload=f"@{tmp_path / 'w.json'}") == {"a": 2}
     assert given(payload="-", stdin=b'{"a": 3}') == {"a": 3}
+
+
+def test_a_payload_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "w.json").write_bytes(b'\xef\xbb\xbf{"a": 2}')
+    assert given(payload=f"@{tmp_path / 'w.json'}") == {"a": 2}
+    with pytest.raises(Stopped, match="is empty"):
+        given(payload="-", stdin=b"\xef\xbb\xbf\n")
 
 
 @pytest.mark.parametrize(

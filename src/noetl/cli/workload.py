@@ -13,6 +13,9 @@ from noetl.playbook.source.scalars import resolve_plain
 PAYLOAD_BYTES_MAX = 64 * 1024 * 1024
 SAMPLE = '{"key": "value"}'
 JSON_STARTS = ("[", "{", '"')
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+SHOWN_CHARS_MAX = 200
+"""Of a list that is to be given whole, as a sample."""
 
 
 def workload_of(
@@ -55,7 +58,8 @@ def _read(name: str) -> bytes:
         raise _Refused(f"--payload @{name} cannot be read: {reason(error)}") from error
 
 
-def _object(data: bytes, name: str) -> dict[str, object]:
+def _object(given: bytes, name: str) -> dict[str, object]:
+    data = given.removeprefix(BYTE_ORDER_MARK)
     if not data.strip():
         raise _Refused(f"{name} is empty; expected JSON such as {SAMPLE}")
     try:
@@ -80,13 +84,39 @@ def _lay(workload: dict[str, object], given: str) -> None:
     if not equals or not all(keys):
         raise _Refused(f'--set takes KEY=VALUE or A.B=VALUE; found "{given}"')
     place = workload
-    for key in keys[:-1]:
+    for count, key in enumerate(keys[:-1]):
         inner = place.get(key)
+        if isinstance(inner, list):
+            raise _Refused(_reaches_into_list(keys[: count + 1], inner))
         if not isinstance(inner, Mapping):
             inner = {}
         place[key] = dict(inner)
         place = place[key]  # type: ignore[assignment]
     place[keys[-1]] = _typed(path, text)
+
+
+def refuse_elements(given: Mapping[str, object], declared: Mapping[str, object], *, verb: str = "run") -> None:
+    """`list.0=9` over a declared list would make a mapping of it."""
+    found = next(_elements(given, declared, ()), None)
+    if found is not None:
+        raise Stopped(f"noetl {verb}: {found}")
+
+
+def _elements(given: Mapping[str, object], declared: Mapping[str, object], above: tuple[str, ...]) -> Iterator[str]:
+    for key, value in given.items():
+        there = declared.get(key)
+        if not isinstance(value, Mapping):
+            continue
+        if isinstance(there, Mapping):
+            yield from _elements(value, there, (*above, key))
+        elif isinstance(there, list | tuple) and value and all(inner.isdecimal() for inner in value):
+            yield _reaches_into_list((*above, key), there)
+
+
+def _reaches_into_list(keys: Sequence[str], there: Sequence[object]) -> str:
+    path, now = ".".join(keys), msgspec.json.encode(there).decode()
+    sample = now if len(now) <= SHOWN_CHARS_MAX and "'" not in now else "[…]"
+    return f"`{path}` is a list, and --set reaches into mappings alone\n  = give it whole: --set '{path}={sample}'"
 
 
 def _typed(path: str, text: str) -> object:
@@ -104,10 +134,14 @@ def _typed(path: str, text: str) -> object:
 
 def _plain(text: str) -> object:
     """What has spaces around it is text, unless it is a number or a word such as `true` or `null`."""
-    if not text.strip():
+    bare = text.strip()
+    if not bare:
         return text
-    found = resolve_plain(text.strip())
-    return text if isinstance(found, str) else found
+    found = resolve_plain(bare)
+    if not isinstance(found, str):
+        return found
+    # A whole number that YAML finds too long is one in JSON.
+    return msgspec.json.decode(bare.encode()) if bare.removeprefix("-").isdecimal() else text
 
 
 def _out_of_range(path: str, text: str) -> _Refused:

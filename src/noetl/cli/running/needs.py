@@ -22,6 +22,7 @@ from noetl.cli.reports import text
 from noetl.cli.running.beginning import beginning
 from noetl.cli.running.interpreters import missing_interpreters
 from noetl.cli.running.values import unbound, unread
+from noetl.cli.workload import refuse_elements
 from noetl.engine.binding import Places
 from noetl.engine.layering import merge
 from noetl.engine.program import Program
@@ -85,6 +86,7 @@ class Needs:
     async def unmet(self, compilation: Compilation, workload: Mapping[str, object]) -> list[Unmet]:
         """All that is missing for a playbook and for those that it calls by name."""
         playbook = _document(compilation).playbook
+        refuse_elements(workload, playbook.workload)
         merged = merge(playbook.workload, workload)
         found = [*self._of_machine(compilation), *await self._credentials(compilation, merged, Severity.ERROR)]
         children: dict[str, Compilation | None] = {playbook.metadata.path: compilation}
