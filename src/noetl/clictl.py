@@ -7,12 +7,16 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from io import TextIOWrapper
+from io import RawIOBase, TextIOWrapper
 
 from noetl import __version__, settings
 from noetl.cli.console import BROKEN_PIPE, BUG, INTERRUPTED, OK, Console, OutputLost, Stopped
 from noetl.cli.verbs import PLANNED, VERBS
 from noetl.errors import closest, is_one_edit
+
+TYPE_CHECKING = False  # the program starts with this file, and typing is slow to import
+if TYPE_CHECKING:
+    from typing import TextIO
 
 OF_FILES = {"validate", "fix", "migrate", "graph", "schema", "init"}
 """Verbs that take names of files, whatever bytes these are, and store no other word."""
@@ -55,12 +59,18 @@ def _open_closed() -> None:
         except OSError:
             os.open(os.devnull, flags)
     sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 — open as long as the program is
-    sys.stdout = sys.stdout or _writing(1)
-    sys.stderr = sys.stderr or _writing(2)
+    sys.stdout = _whole(sys.stdout or _writing(1, "utf-8"))
+    sys.stderr = sys.stderr or _writing(2, "utf-8")
 
 
-def _writing(number: int) -> TextIOWrapper:
-    return open(number, "w", encoding="utf-8", closefd=False)
+def _whole(stream: "TextIO") -> "TextIO":
+    """One that writes all that it is given. With PYTHONUNBUFFERED, Python's own drops what a write had no room for."""
+    is_raw = isinstance(getattr(stream, "buffer", None), RawIOBase)
+    return _writing(stream.fileno(), stream.encoding) if is_raw else stream
+
+
+def _writing(number: int, encoding: str) -> TextIOWrapper:
+    return open(number, "w", encoding=encoding, closefd=False)
 
 
 def _spare_encodings() -> None:

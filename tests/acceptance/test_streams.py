@@ -65,6 +65,20 @@ def test_data_that_cannot_be_written_is_told_by_every_verb(project: Path, words:
     assert ran.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_data_of_which_only_a_part_can_be_written_is_told(project: Path, unbuffered: str) -> None:
+    ran = in_shell(project, '(ulimit -f 16; "$N" schema > part)', PYTHONUNBUFFERED=unbuffered)
+    assert 0 < (project / "part").stat().st_size < len(noetl("schema", folder=project).stdout)
+    assert (ran.returncode, ran.stderr) == (5, "noetl: standard output cannot be written: File too large\n")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_leaves_early_is_no_trouble(project: Path, unbuffered: str) -> None:
+    line = '{ "$N" schema; echo $? >code; } | head -1 >/dev/null'
+    assert in_shell(project, line, PYTHONUNBUFFERED=unbuffered).stderr == ""
+    assert (project / "code").read_text() == "141\n"
+
+
 @pytest.mark.parametrize("closing", ["2>&-", "2>/dev/full", "<&-", "<&- 2>&-"])
 def test_a_run_does_without_the_other_streams(project: Path, closing: str) -> None:
     ran = in_shell(project, f'"$N" run hello.yaml {closing}')
