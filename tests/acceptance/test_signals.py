@@ -36,6 +36,29 @@ workflow:
 """
 """Its tool has a child of its own, known by the mark, that has to end with it."""
 
+FIRST = "echo first >> begun; echo waiting; while [ ! -e go ]; do sleep 0.05; done"
+NEXT_ITERATION = f"""
+workflow:
+  - step: each
+    loop: {{ in: [1, 2, 3], iterator: i, spec: {{ mode: sequential }} }}
+    tool: {{ kind: script, script: "{FIRST}" }}
+"""
+NEXT_TASK = f"""
+workflow:
+  - step: one
+    tool:
+      - first: {{ kind: script, script: "{FIRST}" }}
+      - second: {{ kind: script, script: "echo second >> begun" }}
+"""
+NEXT_STEP = f"""
+workflow:
+  - step: one
+    tool: {{ kind: script, script: "{FIRST}" }}
+    next: {{ arcs: [ {{ step: two }} ] }}
+  - step: two
+    tool: {{ kind: script, script: "echo second >> begun" }}
+"""
+
 TALKS = f"""{HEAD}
 workflow:
   - step: each
@@ -93,6 +116,18 @@ def test_one_ctrl_c_cancels_the_run_for_good(project: Path) -> None:
         assert run.end() == 4
     assert set(statuses(project).values()) == {"cancelled"}
     until(lambda: not has_process_with(mark))
+
+
+@pytest.mark.parametrize("shape", [NEXT_ITERATION, NEXT_TASK, NEXT_STEP])
+def test_no_task_begins_after_the_first_ctrl_c(project: Path, shape: str) -> None:
+    (project / "begun.yaml").write_text(f"{HEAD}{shape}", "utf-8")
+    with Live("run", "begun.yaml", folder=project) as run:
+        run.until_printed("waiting")
+        run.signal(INT)
+        run.until_said("cancelling")
+        (project / "go").touch()
+        assert run.end() == 4
+    assert (project / "begun").read_text("utf-8") == "first\n"
 
 
 def test_a_run_that_is_stopped_before_its_tool_began_can_be_resumed(project: Path) -> None:

@@ -11,7 +11,15 @@ from noetl.engine.leases import DELIVERIES_MAX
 from noetl.engine.output import Output
 from noetl.ports import Console, Granted, ToolCall
 from tests.data_plane.lines import Gate, Line, loop_of
-from tests.runtime import Rig, chain, played
+from tests.runtime import Rig, chain, head, played
+
+TWO_TASKS = f"""{head("two")}
+workflow:
+  - step: one
+    tool:
+      - a: {{ kind: python, code: x }}
+      - b: {{ kind: python, code: x }}
+"""
 
 # ------------------------------------------------------------------------------ leases
 
@@ -133,6 +141,42 @@ async def test_a_bug_outside_of_any_task_run_costs_the_lease_and_is_poison_in_th
     assert await rig.end(name, within_s=600.0) == "failed"
     assert len(draws) == DELIVERIES_MAX
     assert rig.bench.runs == []
+
+
+@pytest.mark.parametrize("text", [loop_of(3, "sequential"), loop_of(3, max_in_flight=1), chain("a", "b")])
+def test_a_worker_on_hold_ends_what_runs_and_begins_nothing_more(text: str) -> None:
+    @played
+    async def holds(rig: Rig) -> None:
+        plane, gate = rig.serve(), Gate()
+        worker = rig.work(plane)
+        rig.bench.does["a"] = gate
+        name = await rig.begin_until(plane, text, "a")
+        worker.hold()
+        gate.event.set()
+        await asyncio.sleep(60.0)
+        assert [call.task for call in rig.bench.runs] == ["a"]
+        assert not rig.bench.running
+        await plane.cancel(name)
+        assert await rig.end(name) == "cancelled"
+        assert len(rig.bench.runs) == 1
+
+    holds()
+
+
+@played
+async def test_a_pipeline_on_hold_does_not_come_to_its_next_task(rig: Rig) -> None:
+    plane, gate = rig.serve(), Gate()
+    worker = rig.work(plane)
+    rig.bench.does["a"] = gate
+    name = await rig.begin_until(plane, TWO_TASKS, "a")
+    worker.hold()
+    gate.event.set()
+    await asyncio.sleep(60.0)
+    assert [call.task for call in rig.bench.runs] == ["a"]
+    await worker.stop(0.0)
+    rig.work(plane, "other")
+    assert await rig.end(name) == "completed"
+    assert [call.task for call in rig.bench.runs] == ["a", "b"]
 
 
 # ------------------------------------------------------------------------------ reports

@@ -62,6 +62,12 @@ class Runner:
         self._limits = limits
         self._wake = wake
         self.printed = Printed()
+        self._may_begin = asyncio.Event()
+        self._may_begin.set()
+
+    def hold(self) -> None:
+        """From now on no task begins: a pipeline that comes to one waits until it is stopped."""
+        self._may_begin.clear()
 
     async def run(self, holding: Holding, index: int) -> bool:
         """Until the pipeline ends; the answer is whether it only waits."""
@@ -93,6 +99,7 @@ class Runner:
             return self._park(holding, index, wait(work.started, work.not_before or 0.0))
         await self._until(work.not_before)
         await self._acknowledged(holding, pipe)
+        await self._may_begin.wait()
         if not work.is_recorded:
             self._tell(holding, index, work.started)
         match await outcome(self._attempted(holding, index, work)):

@@ -62,6 +62,11 @@ class Worker:
         runs = (self._poll, self._listen, self._reporter.run, self._renew, self._fence, self._print)
         self._loops = [asyncio.create_task(lasting(run)) for run in runs]
 
+    def hold(self) -> None:
+        """Begins nothing more, not even the next task of what runs. What runs goes on, and is reported."""
+        self._is_stopping = True
+        self._runner.hold()
+
     async def stop(self, drain_s: float) -> None:
         """Begins nothing more, lets what runs end for so long, then gives back the rest."""
         self._is_stopping = True

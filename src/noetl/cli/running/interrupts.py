@@ -66,6 +66,9 @@ class Interrupts:
         self._loop.call_soon_threadsafe(self._leave, number)
 
     def _begin(self) -> None:
+        """Nothing more begins from here on, whichever of the two it will be."""
+        if self._leaving.hold is not None:
+            self._leaving.hold()
         self._teller.say("cancelling; Ctrl-C again stops at once, and the run can be resumed")
         self._cancelling = asyncio.ensure_future(self._cancel_soon())
 

@@ -23,10 +23,11 @@ class Teller(Protocol):
 
 
 class Leaving:
-    """`hand_back` stops what runs and gives back what is held."""
+    """`hold` lets nothing more begin. `hand_back` stops what runs and gives back what is held."""
 
     def __init__(self, execution_id: str, teller: Teller) -> None:
         self.execution_id = execution_id
+        self.hold: Callable[[], None] | None = None
         self.hand_back: Callable[[], Awaitable[object]] | None = None
         self._teller = teller
         self._going: asyncio.Task[None] | None = None

@@ -165,6 +165,7 @@ async def _followed(
     patience = Patience(runtime.local.health, clock, leaving, follower, wait_s)
     with Interrupts(lambda: runtime.plane.cancel(execution_id, BY_HAND), leaving, follower):
         async with working(runtime, execution_id, environment, int(wanted.slots)) as worker, patience.watching():
+            leaving.hold = worker.hold
             leaving.hand_back = lambda: worker.stop(0.0)
             progress = await unless_parked(runtime.local.store, execution_id, follower.follow(runtime.plane.feed))
             await leaving.over()
