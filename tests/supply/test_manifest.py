@@ -66,6 +66,12 @@ def test_a_range_of_what_a_loop_gave_is_resolved_in_a_later_step() -> None:
     assert last.output.data == [{"n": 6, "text": x}, None, {"n": 8, "text": x}]
 
 
+def test_bytes_of_what_a_large_loop_gave_are_those_of_its_json() -> None:
+    text = LOOP.replace("start: 6, stop: 9", "start: 1, stop: 20, unit: bytes")
+    (last,) = [fact for fact in given(text).facts if isinstance(fact, e.WorkflowFinished)]
+    assert last.output.data == '{"n":0,"text":"xxxx'
+
+
 def test_the_whole_of_what_a_loop_gave_stands_in_index_order() -> None:
     ended = given(LOOP)
     found = asyncio.run(items(ended, loop_reference(ended)))

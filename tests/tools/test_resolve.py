@@ -171,7 +171,6 @@ async def test_damaged_data_is_never_given() -> None:
     [
         ({"locator": {}}, None, "must be a reference, such as `output.ref` of a task or step, and is a mapping"),
         (Reference("nats", {}), None, "`ref` is of type 'nats'; this runtime has blob and relational references"),
-        (Reference("relational", {}), {"unit": "bytes"}, "`range` is of items here"),
         (Reference("blob", {}), [2, 1], "`range` needs 0 <= start <= stop"),
         (Reference("blob", {}), [-1, 1], "`range` needs 0 <= start <= stop"),
         (Reference("blob", {}), {"unit": "miles"}, "`unit` is items or bytes"),
@@ -188,9 +187,48 @@ async def test_what_cannot_be_resolved_is_told(ref: object, range_: object, mess
 
 async def test_only_a_list_has_items() -> None:
     results = MemoryResults()
-    outputs = [await resolved(results, await stored(results, data), [0, 1]) for data in (b'{"a": 1}', b'"a"', b"1")]
+    wanted = {"stop": 1, "unit": "items"}
+    outputs = [await resolved(results, await stored(results, data), wanted) for data in (b'{"a": 1}', b'"a"', b"1")]
     for output, word in zip(outputs, ("a mapping", "text", "a number"), strict=True):
         assert f"`range` is of the items of a list, and the data is {word};" in said(output)[2]
+
+
+@pytest.mark.parametrize(("raw", "charset"), [(False, ""), (True, ""), (True, "; charset=utf-16")])
+async def test_a_range_of_a_text_is_of_its_bytes(raw: bool, charset: str) -> None:
+    results = MemoryResults()
+    data = '"one tw\u00f6"'.encode("utf-16" if charset else "utf-8")
+    ref = await stored(results, data, f"application/json{charset}", **({"raw": True} if raw else {}))
+    assert (await resolved(results, ref, [0, 3])).data == "one"
+    assert (await resolved(results, ref, {"start": 4})).data == "tw\u00f6"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "size", "range_", "told"),
+    [
+        ("application/zip", 201_326_590, None, "201326590 bytes of application/zip are 268435458 bytes as base64"),
+        ("application/zip", 10**12, [1, 201_326_591], "201326590 bytes of application/zip are 268435458 bytes"),
+        ("text/plain", 268_435_457, None, "the data is larger than 268435456 bytes"),
+        ("application/json", 268_435_457, None, "the data is larger than 268435456 bytes"),
+    ],
+)
+async def test_what_is_known_to_be_too_large_is_refused_before_it_is_read(
+    content_type: str, size: int, range_: object, told: str
+) -> None:
+    """The data is not even there."""
+    ref = Reference("blob", {"sha256": "gone"}, meta=ReferenceMeta(content_type, size, "gone"))
+    kind, retryable, message = said(await resolved(MemoryResults(), ref, range_))
+    assert (kind, retryable) == ("budget_exceeded", False)
+    assert message.startswith(told)
+    assert "take parts of it with" in message
+    assert "`range`" in message
+
+
+async def test_what_just_fits_is_read() -> None:
+    ref = Reference("blob", {"sha256": "gone"}, meta=ReferenceMeta("application/zip", 201_326_589, "gone"))
+    assert said(await resolved(MemoryResults(), ref))[0] == "reference_not_available"
+    tail = {"start": 10**12 - 3}
+    ref = Reference("blob", {"sha256": "gone"}, meta=ReferenceMeta("application/zip", 10**12, "gone"))
+    assert said(await resolved(MemoryResults(), ref, tail))[0] == "reference_not_available"
 
 
 async def test_a_loop_that_no_log_knows_is_not_available() -> None:

@@ -211,7 +211,7 @@ _RESOLVE = Kind(
     "The data behind a reference.",
     _by_name(
         Field("ref", Value(), "The reference.", required=True),
-        Field("range", Value(), "What to fetch of it: `[start, stop]`, items of a list or bytes of anything else."),
+        Field("range", Value(), "What to fetch of it: `[start, stop]`, items of a list, bytes of text and of files."),
     ),
 )
 

@@ -11,11 +11,13 @@ from noetl.engine.reference import LOOP_REFERENCE, Reference, word_of
 from noetl.ports import Console, Damaged, EventLog, ResultStore, ToolCall, Unavailable
 from noetl.supply.items import Items, NotAList
 from noetl.supply.manifest import Manifests, ManifestTooLarge, iterations_of, place_of
-from noetl.supply.rendering import TooLarge, check_size, is_json, rendered, whole
+from noetl.supply.rendering import HELD_BYTES_MAX, TooLarge, check_size, is_json, rendered, whole
 from noetl.supply.shelf import MissingData, Shelf, decoded, missing
 from noetl.supply.texts import BadJson, is_utf8, json_of, part_of_text, text_of
 
 SHELF_BYTES_MAX = 16 * 1024 * 1024
+
+TEXT = "text/plain; charset=utf-8"
 
 _BEGINNINGS: Mapping[bytes, object] = {b"{": {}, b'"': ""}
 """What begins so, and may be too large to be looked at whole only to say what it is."""
@@ -72,9 +74,7 @@ class Resolve:
     async def _data(self, reference: Reference, wanted: Range) -> object:
         shelf = Shelf(self._results, SHELF_BYTES_MAX, iterations_of(self._log))
         if reference.type == LOOP_REFERENCE:
-            if wanted.unit == "bytes":
-                raise BadInput("`range` is of items here: the reference means what the iterations of a loop gave")
-            return await Manifests(self._log, shelf).items(place_of(reference), wanted.start, wanted.stop)
+            return await self._of_loop(reference, wanted, shelf)
         if reference.type != "blob":
             raise BadInput(f"`ref` is of type {reference.type!r}; this runtime has blob and relational references")
         if is_json(reference) and wanted.unit != "bytes":
@@ -82,6 +82,13 @@ class Resolve:
         if wanted.unit == "items":
             raise BadInput(f"`range` is of bytes here: the data is {reference.meta.content_type}, not JSON")
         return await self._part(reference, wanted, shelf)
+
+    async def _of_loop(self, reference: Reference, wanted: Range, shelf: Shelf) -> object:
+        manifests, place = Manifests(self._log, shelf), place_of(reference)
+        if wanted.unit != "bytes":
+            return await manifests.items(place, wanted.start, wanted.stop)
+        data = msgspec.json.encode(await manifests.items(place))
+        return _shown(data[wanted.start : wanted.stop], reference.meta.content_type, wanted)
 
     async def _value(self, reference: Reference, wanted: Range) -> object:
         is_cut = (wanted.start, wanted.stop) != (0, None)
@@ -99,7 +106,8 @@ class Resolve:
                 check_size(items.size)
             found = _value(reference, items.json())
         except NotAList as other:
-            value = _BEGINNINGS.get(other.first)
+            is_text = other.first == b'"' and wanted.unit is None
+            value = None if is_text else _BEGINNINGS.get(other.first)
             return _cut(_value(reference, await self._bytes(reference, WHOLE)) if value is None else value, wanted)
         assert isinstance(found, list)
         return items.of(found)
@@ -108,9 +116,11 @@ class Resolve:
         own = await rendered(reference, self._results, shelf)
         if own is not None:
             return _shown(own.data[wanted.start : wanted.stop], own.content_type, wanted)
+        _check_base64(reference, wanted)
         return _shown(await self._bytes(reference, wanted), reference.meta.content_type, wanted)
 
     async def _bytes(self, reference: Reference, wanted: Range) -> bytes:
+        check_size(_known_size(reference, wanted))
         kept, at = bytearray(), 0
         async for piece in self._pieces(reference):
             kept += piece[max(0, wanted.start - at) : _until(wanted.stop, at)]
@@ -170,6 +180,8 @@ def _value(reference: Reference, data: bytes) -> object:
 
 
 def _cut(value: object, wanted: Range) -> object:
+    if isinstance(value, str) and wanted.unit is None:
+        return part_of_text(value.encode("utf-8", "surrogatepass")[wanted.start : wanted.stop], TEXT)
     if not isinstance(value, list):
         raise BadInput(
             f"`range` is of the items of a list, and the data is {word_of(value)}; `unit: bytes` takes bytes"
@@ -179,11 +191,29 @@ def _cut(value: object, wanted: Range) -> object:
 
 def _shown(data: bytes, content_type: str, wanted: Range) -> str:
     """Text as it is, anything else in base64. A range may cut a character in two."""
-    kind = content_type.partition(";")[0].strip().lower()
-    is_text = kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "csv", "javascript"))
-    if not is_text:
+    if not _is_text(content_type):
         return b64encode(data).decode()
     return text_of(data, content_type) if wanted == WHOLE else part_of_text(data, content_type)
+
+
+def _is_text(content_type: str) -> bool:
+    kind = content_type.partition(";")[0].strip().lower()
+    return kind.startswith("text/") or kind.endswith(("json", "xml", "yaml", "csv", "javascript"))
+
+
+def _check_base64(reference: Reference, wanted: Range) -> None:
+    """What would be too large only in the form in which it is given is refused before a byte is read."""
+    size = _known_size(reference, wanted)
+    given = 4 * -(-size // 3) + len('""')
+    if not _is_text(reference.meta.content_type) and given > HELD_BYTES_MAX:
+        found = f"{size} bytes of {reference.meta.content_type} are {given} bytes as base64"
+        raise TooLarge(f"{found}, and {HELD_BYTES_MAX} may be held at once; take parts of it with `range`")
+
+
+def _known_size(reference: Reference, wanted: Range) -> int:
+    """How many bytes are asked for, as far as the reference says how many there are."""
+    size = reference.meta.bytes
+    return max(0, min(size, size if wanted.stop is None else wanted.stop) - wanted.start)
 
 
 def _until(stop: int | None, at: int) -> int | None:
