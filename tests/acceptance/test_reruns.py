@@ -1,6 +1,7 @@
 """What had succeeded does not run again, whatever text runs; and people are told what is kept."""
 
 import os
+import shlex
 import signal
 import subprocess
 from collections import Counter
@@ -255,3 +256,73 @@ def test_a_step_that_did_not_run_is_told_with_those_that_did(project: Path) -> N
     ran = noetl("rerun", "@latest", "--from", "frist", folder=project)
     assert ran.returncode == 2
     assert "no run of step `frist` to run from; it ran: first, each; did you mean `first`?" in ran.stderr
+
+
+KEYED = f"""{HEAD}metadata: {{ name: keyed, path: keyed }}
+keychain: [ {{ name: key, kind: file, path: "{{{{ workload.key }}}}" }} ]
+workload: {{ key: my key }}
+workflow:
+  - step: a
+    tool: {{ kind: script, script: echo a >> ledger.txt }}
+    next: {{ arcs: [ {{ step: b }} ] }}
+  - step: b
+    tool: {{ kind: script, script: test -e open, auth: key }}
+"""
+
+
+@pytest.fixture
+def keyed(tmp_path: Path) -> Path:
+    (tmp_path / "keyed.yaml").write_text(KEYED, "utf-8")
+    return tmp_path
+
+
+def give_key(project: Path, name: str = "my key") -> Path:
+    key = project / name
+    key.touch(0o600)
+    key.write_text("s3cret", "utf-8")
+    return key
+
+
+def told_command(said: str) -> list[str]:
+    """What the last line tells to do, as a shell reads it."""
+    command = shlex.split(said.splitlines()[-1].rpartition(": ")[2])
+    assert command[0] == "noetl"
+    return command[1:]
+
+
+def test_a_run_that_lacked_a_secret_before_its_first_step_names_the_command_that_starts_it_anew(keyed: Path) -> None:
+    failed = noetl("run", "keyed.yaml", "--set", "key=other key", folder=keyed)
+    assert failed.returncode == 1
+    assert failed.stderr.endswith(
+        "\n  = mend what went wrong and run it anew: noetl run keyed.yaml --set 'key=other key'\n"
+    )
+    assert noetl("run", "--resume", "@latest", folder=keyed).stderr.endswith("= what is left: noetl run keyed.yaml\n")
+    give_key(keyed, "other key")
+    (keyed / "open").touch()
+    assert noetl(*told_command(failed.stderr), folder=keyed).returncode == 0
+
+
+@pytest.mark.parametrize("options", [(), ("--playbook", "keyed.yaml"), ("--from", "b", "--set", "key=my key")])
+def test_a_rerun_without_a_secret_is_refused_and_nothing_is_recorded(keyed: Path, options: tuple[str, ...]) -> None:
+    key = give_key(keyed)
+    assert noetl("run", "keyed.yaml", "-q", folder=keyed).returncode == 1
+    before = noetl("executions", "-o", "json", folder=keyed).stdout
+    key.unlink()
+    refused = noetl("rerun", "@latest", *options, folder=keyed)
+    assert refused.returncode == 3
+    assert f"keychain entry 'key' needs the file {key}: No such file or directory [NOE952]" in refused.stderr
+    assert "missing, see above; nothing was run" in refused.stderr
+    assert noetl("executions", "-o", "json", folder=keyed).stdout == before
+    give_key(keyed)
+    (keyed / "open").touch()
+    command = told_command(refused.stderr) if "--playbook" not in options else ["rerun", "@latest", *options]
+    assert noetl(*command, folder=keyed).returncode == 0
+    assert ledger(keyed) == {"a": 1}
+
+
+def test_a_rerun_finds_the_name_of_a_secret_in_a_large_workload(keyed: Path) -> None:
+    give_key(keyed, "other key")
+    (keyed / "workload.json").write_bytes(msgspec.json.encode({"key": "other key", "rows": ["x" * 1_000] * 1_000}))
+    assert noetl("run", "keyed.yaml", "-q", "--payload", "@workload.json", folder=keyed).returncode == 1
+    (keyed / "open").touch()
+    assert noetl("rerun", "@latest", "-q", folder=keyed).returncode == 0

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from noetl.cli.compiling import Compiler
 from noetl.cli.console import Console, Stopped
 from noetl.cli.embedded import Local, Runtime
-from noetl.cli.files import STDIN
 from noetl.cli.finding import find_execution
 from noetl.cli.live.words import short_id
 from noetl.cli.project import registered
-from noetl.cli.reading import loader_of
+from noetl.cli.reading import SHELF_BYTES_MAX, loader_of
 from noetl.cli.rerun import Arguments
 from noetl.cli.running.carried import carried, told_carried
+from noetl.cli.running.commands import Begun, again, rerun_anew, with_file
 from noetl.cli.running.needs import Needs, refuse_unmet
+from noetl.cli.running.secrets import refuse_rerun_without_secrets
 from noetl.engine import events as e
 from noetl.engine.carrying import Unmoved, unmoved
 from noetl.engine.commands import Rejection
@@ -26,6 +29,7 @@ from noetl.engine.rerun import Cut
 from noetl.playbook.compile import Compilation
 from noetl.ports import Registered, Summary
 from noetl.supply.programs import made_ready
+from noetl.supply.shelf import Missing, Shelf
 
 BEGINNING = (e.ExecutionRequested, e.RequestEvaluated, e.WorkflowStarted, e.StepScheduled, e.LoopStarted)
 
@@ -39,8 +43,13 @@ class Text(NamedTuple):
 
 
 async def started_again(
-    runtime: Runtime, wanted: Arguments, overlay: Mapping[str, object], text: Text | None, console: Console
-) -> tuple[str, Registered]:
+    runtime: Runtime,
+    wanted: Arguments,
+    overlay: Mapping[str, object],
+    text: Text | None,
+    console: Console,
+    environment: Mapping[str, str],
+) -> Begun:
     """The rerun and what it runs: the text that is given, or that of the origin."""
     local = runtime.local
     origin = await find_execution(local.store, wanted.id)
@@ -49,6 +58,9 @@ async def started_again(
     before = await playbook_of(local, origin)
     playbook = before if text is None else await _taken(local, origin, text, overlay, console, quiet=wanted.quiet)
     local.catalog.stand_at(playbook.file)
+    anew = rerun_anew(wanted, origin.execution_id)
+    workload = merge(made_ready(playbook).playbook.workload, merge(await _workload(local, origin), overlay))
+    await refuse_rerun_without_secrets(local, playbook, workload, environment, console, then=anew)
     cut = Cut(wanted.from_ or None, wanted.failed_iterations)
     other = playbook if playbook.digest != before.digest else None
     answer = await runtime.plane.rerun(origin, cut, overlay, text=other)
@@ -59,10 +71,10 @@ async def started_again(
             _tell_changed(local, before, origin, wanted, console)
         found = carried([fact async for fact in _first(local, answer)])
         late = unmoved(made_ready(playbook), found.loops, overlay)
-        asked = f"noetl rerun {short_id(origin.execution_id)}{_with_file(wanted.playbook)}"
+        asked = f"noetl rerun {' '.join((short_id(origin.execution_id), *with_file(wanted.playbook)))}"
         for line in (*told_carried(found), *_too_late(late, asked)):
             console.say(line)
-    return answer, playbook
+    return Begun(answer, playbook, anew)
 
 
 async def _taken(
@@ -70,28 +82,22 @@ async def _taken(
 ) -> Registered:
     """The text that is given, which this machine must be able to run."""
     workload = merge(await _workload(local, origin), overlay)
-    refuse_unmet(await text.needs.unmet(text.compilation, workload), console, quiet=quiet)
+    unmet = await text.needs.unmet(text.compilation, workload)
+    refuse_unmet([msgspec.structs.replace(each, is_recorded=False) for each in unmet], console, quiet=quiet)
     playbook = registered(text.compilation, text.file)
     await local.catalog.register(playbook)
     return playbook
 
 
 async def _workload(local: Local, origin: Summary) -> Mapping[str, object]:
-    """As it was given to the origin."""
+    """As it was given to the origin. Without the data of one that is stored, the rerun is refused later."""
+    shelf = Shelf(local.results, SHELF_BYTES_MAX)
     async for fact in loader_of(local, local.store).facts(origin.execution_id):
-        if isinstance(fact, e.ExecutionRequested) and isinstance(fact.workload, dict):
-            return fact.workload
+        with suppress(Missing):
+            found = await shelf.hydrated(fact.workload) if isinstance(fact, e.ExecutionRequested) else None
+            return found if isinstance(found, dict) else {}
         break
     return {}
-
-
-def again(execution_id: str, playbook: Registered) -> str:
-    """How to run the rest, with the file as it is then if there is one."""
-    return f"noetl rerun {short_id(execution_id)}{_with_file(playbook.file)}"
-
-
-def _with_file(file: str) -> str:
-    return f" --playbook {shlex.quote(file)}" if file not in ("", STDIN) else ""
 
 
 async def playbook_of(local: Local, summary: Summary) -> Registered:

@@ -16,10 +16,11 @@ from noetl.cli.live.words import short_id
 from noetl.cli.presence import who_is_present
 from noetl.cli.project import project_of, registered
 from noetl.cli.reading import loader_of, required
-from noetl.cli.running.again import Text, again, playbook_of, started_again
+from noetl.cli.running.again import Text, playbook_of, started_again
 from noetl.cli.running.carried import told_resumed
 from noetl.cli.running.checked import compiled
-from noetl.cli.running.ending import CANCELLED, failed_iterations, report_end
+from noetl.cli.running.commands import Begun, advice, run_anew, way_on
+from noetl.cli.running.ending import failed_iterations, report_end
 from noetl.cli.running.following import Follower
 from noetl.cli.running.interrupts import Interrupts
 from noetl.cli.running.leaving import Leaving
@@ -56,7 +57,8 @@ async def run_local(wanted: run.Arguments, console: Console, folder: Path, envir
         local.catalog.stand_at(playbook.file)
         await _tell_interrupted(runtime, playbook, console, quiet=wanted.quiet)
         execution_id = await _started(runtime, playbook, workload)
-        return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
+        begun = Begun(execution_id, playbook, run_anew(wanted, playbook))
+        return await _followed(runtime, begun, wanted, console, environment, wait_s)
 
 
 async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, environment: dict[str, str]) -> int:
@@ -71,8 +73,8 @@ async def rerun_local(wanted: rerun.Arguments, console: Console, folder: Path, e
         needs = Needs(compiler, project_of(wanted.playbook, folder), environment, home)
         text = Text(compilation, wanted.playbook, needs)
     async with opened(home, folder, compiler) as local, serving(local, environment) as runtime:
-        execution_id, playbook = await started_again(runtime, wanted, overlay, text, console)
-        return await _followed(runtime, execution_id, playbook, wanted, console, environment, wait_s)
+        begun = await started_again(runtime, wanted, overlay, text, console, environment)
+        return await _followed(runtime, begun, wanted, console, environment, wait_s)
 
 
 def _voice(wanted: run.Arguments | rerun.Arguments, console: Console) -> Callable[[str], None]:
@@ -117,7 +119,8 @@ async def _resumed(
         elsewhere = summary.execution_id in there.executions
         state = (await loader_of(local, local.store).load(summary.execution_id)).state
         console.say("another process works on it already; this one works along" if elsewhere else told_resumed(state))
-    return await _followed(runtime, summary.execution_id, playbook, wanted, console, environment, wait_s)
+    begun = Begun(summary.execution_id, playbook, run_anew(wanted, playbook))
+    return await _followed(runtime, begun, wanted, console, environment, wait_s)
 
 
 async def _told_again(
@@ -132,11 +135,9 @@ async def _told_again(
     progress = await follower.follow(runtime.plane.feed)
     code = await _told_end(runtime, progress, playbook, console, as_json=wanted.output == "json")
     if not wanted.quiet:
-        console.say(
-            f"  = its result: noetl result {name}"
-            if code == OK
-            else f"  = what is left: {again(summary.execution_id, playbook)}"
-        )
+        begun = Begun(summary.execution_id, playbook, run_anew(wanted, playbook))
+        left = f"what is left: {way_on(begun, progress)}"
+        console.say(f"  = its result: noetl result {name}" if code == OK else f"  = {left}")
     return code
 
 
@@ -151,13 +152,13 @@ async def _tell_interrupted(runtime: Runtime, playbook: Registered, console: Con
 
 async def _followed(
     runtime: Runtime,
-    execution_id: str,
-    playbook: Registered,
+    begun: Begun,
     wanted: run.Arguments | rerun.Arguments,
     console: Console,
     environment: dict[str, str],
     wait_s: float,
 ) -> int:
+    execution_id, playbook, _ = begun
     program = made_ready(playbook)
     name, steps, clock = program.playbook.metadata.name, list(program.steps), runtime.local.system
     follower = Follower(name, execution_id, steps, console, clock, quiet=wanted.quiet)
@@ -175,8 +176,7 @@ async def _followed(
     if partly is not None and not wanted.quiet:
         console.say(partly)
     if code != OK and not wanted.quiet:
-        rest = "run what is left" if code == CANCELLED else "mend what went wrong and run the rest"
-        console.say(f"  = {rest}: {again(execution_id, playbook)}")
+        console.say(f"  = {advice(begun, progress)}")
     return code
 
 
