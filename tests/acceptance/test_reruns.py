@@ -322,7 +322,8 @@ def test_a_rerun_without_a_secret_is_refused_and_nothing_is_recorded(keyed: Path
 
 def test_a_rerun_finds_the_name_of_a_secret_in_a_large_workload(keyed: Path) -> None:
     give_key(keyed, "other key")
-    (keyed / "workload.json").write_bytes(msgspec.json.encode({"key": "other key", "rows": ["x" * 1_000] * 1_000}))
+    many = {f"k{number}": "x" * 1_000 for number in range(1_000)}
+    (keyed / "workload.json").write_bytes(msgspec.json.encode(many | {"key": "other key"}))
     assert noetl("run", "keyed.yaml", "-q", "--payload", "@workload.json", folder=keyed).returncode == 1
     (keyed / "open").touch()
     assert noetl("rerun", "@latest", "-q", folder=keyed).returncode == 0
