@@ -164,9 +164,10 @@ def test_what_a_child_of_a_child_needs_is_told_too(tmp_path: Path) -> None:
     assert 'leaf.yaml:6:19: error: `noetl run` has no tool for the kind "duckdb" yet' in ran.stderr
 
 
-def test_what_a_child_lacks_in_credentials_is_a_warning(tmp_path: Path) -> None:
+def test_what_a_child_lacks_in_credentials_is_a_warning_where_others_run_before_it(tmp_path: Path) -> None:
     write(tmp_path, "child", f"keychain:\n  - {{ name: shop, kind: env, var: NO_SUCH_TOKEN }}\n{NOOP}")
-    write(tmp_path, "parent", "workflow:\n  - step: a\n    tool: { kind: playbook, path: shop/child }\n")
+    tasks = "[ { name: one, kind: noop }, { name: two, kind: playbook, path: shop/child } ]"
+    write(tmp_path, "parent", f"workflow:\n  - step: a\n    tool: {tasks}\n")
     ran = run(tmp_path, "parent")
     assert "child.yaml:5:35: warning: keychain entry 'shop' needs the environment variable" in ran.stderr
 

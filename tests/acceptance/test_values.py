@@ -224,12 +224,25 @@ CODE = """workflow:
 """
 
 
-def test_code_that_cannot_be_read_is_a_warning_at_its_line(tmp_path: Path) -> None:
+TAKEN = """    next: { arcs: [ { step: z, when: "{{ event.name == 'step.failed' }}" } ] }
+  - step: z
+    tool: { kind: noop }
+"""
+
+
+def test_code_that_cannot_be_read_is_a_warning_at_its_line_and_an_error_where_a_run_begins_with_it(
+    tmp_path: Path,
+) -> None:
     write(tmp_path, "flow", CODE)
     ran = dry(tmp_path)
-    assert ran.returncode == 0
-    for told in (ran.stderr, noetl("validate", "flow.yaml", folder=tmp_path).stdout):
-        assert "flow.yaml:10:18: warning: Python 3." in told
+    assert ran.returncode == 3
+    assert ran.stdout.startswith("shop/flow would fail: 1 error, see above")
+    checked = noetl("validate", "flow.yaml", folder=tmp_path).stdout
+    write(tmp_path, "flow", CODE + TAKEN)
+    taken = dry(tmp_path)
+    assert taken.returncode == 0
+    for told, severity in ((ran.stderr, "error"), (checked, "warning"), (taken.stderr, "warning")):
+        assert f"flow.yaml:10:18: {severity}: Python 3." in told
         assert "cannot read this code: invalid syntax [NOE957]" in told
 
 
@@ -251,7 +264,8 @@ def test_code_for_another_interpreter_is_not_looked_at(tmp_path: Path, written: 
 
 def test_code_may_hold_what_no_compiler_takes(tmp_path: Path) -> None:
     (tmp_path / "flow.yaml").write_text(
-        HEAD.format(name="flow") + "workflow:\n  - step: a\n    tool: { kind: python, code: \"x = '\\0'\" }\n", "utf-8"
+        HEAD.format(name="flow") + "workflow:\n  - step: a\n    tool: { kind: python, code: \"x = '\\0'\" }\n" + TAKEN,
+        "utf-8",
     )
     assert dry(tmp_path).returncode == 0
 
@@ -263,3 +277,38 @@ def test_a_value_that_would_make_a_mapping_of_a_list_is_refused(tmp_path: Path, 
     assert (ran.returncode, ran.stdout) == (2, "")
     assert "noetl run: `rows` is a list, and --set reaches into mappings alone" in ran.stderr
     assert "= give it whole: --set 'rows=[1,2]'" in ran.stderr
+
+
+def test_a_hint_shows_only_values_that_are_there(tmp_path: Path) -> None:
+    task = '{ kind: python, input: { y: "{{ workload.deep.x.y }}" }, code: "result = y" }'
+    write(tmp_path, "flow", f"workload: {{ deep: {{ x: {{ y: 1 }} }} }}\nworkflow:\n  - step: a\n    tool: {task}\n")
+    told = dry(tmp_path, "--set", "deep=5").stderr
+    assert "error: `workload.deep` is a number and has no x [NOE956]" in told
+    assert "      = workload.deep is 5\n" in told
+
+
+CHILD = "keychain: [ { name: t, kind: env, var: %s } ]\nworkload: { v: NO_SUCH_SECRET }\n"
+CALL = "workflow:\n  - step: a\n    tool: { kind: playbook, path: shop/child }\n"
+
+
+def test_a_secret_that_the_first_call_lacks_is_an_error_of_a_dry_run(tmp_path: Path) -> None:
+    noop = "workflow:\n  - step: a\n    tool: { kind: noop }\n"
+    write(tmp_path, "child", CHILD % "NO_SUCH_SECRET" + noop)
+    write(tmp_path, "flow", CALL)
+    ran = dry(tmp_path)
+    assert ran.stdout.startswith("shop/flow would fail: 1 error, see above")
+    assert "error: keychain entry 't' needs the environment variable NO_SUCH_SECRET, which is not set" in ran.stderr
+    assert noetl("run", "flow.yaml", folder=tmp_path).returncode == 1
+    write(tmp_path, "flow", CALL + TAKEN)
+    assert dry(tmp_path).stdout.startswith("shop/flow is sound, with 1 warning")
+    write(tmp_path, "flow", CALL)
+    write(tmp_path, "child", CHILD % "'{{ workload.v }}'" + noop)
+    assert dry(tmp_path).stdout.startswith("shop/flow is sound, with 1 warning")
+
+
+def test_all_that_is_missing_is_counted(tmp_path: Path) -> None:
+    write(tmp_path, "flow", CHILD % "NO_SUCH_SECRET" + CALL)
+    ran = dry(tmp_path)
+    assert ran.returncode == 3
+    assert ran.stderr.count("error: ") == 2
+    assert ran.stderr.endswith("noetl run: 2 things are missing, see above; nothing was run\n")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from noetl.playbook.diagnostics import Diagnostic
+import msgspec
+
+from noetl.playbook.diagnostics import Diagnostic, Severity, Span
 from noetl.playbook.document import Document
 from noetl.playbook.model import Block, Step, Task
 from noetl.playbook.rules.needs import CODE_UNREADABLE
@@ -16,13 +18,15 @@ from noetl.playbook.source.nodes import Node, Scalar
 from noetl.playbook.source.positions import locate
 
 
-def unreadable_code(document: Document) -> Iterator[Diagnostic]:
-    """Code that our own Python cannot read, of tasks that name no other."""
+def unreadable_code(document: Document, doomed: Sequence[Task] = ()) -> Iterator[Diagnostic]:
+    """Code that our own Python cannot read, of tasks that name no other. It is an error of those that are doomed."""
     for owner in owners(document):
         for task in owner.tool:
             code = document.node(task).get("code") if task.kind == "python" else None
             if isinstance(code, Scalar) and named_python(document, owner, task) is None:
-                yield from _unreadable(document, code)
+                severity = Severity.ERROR if any(task is each for each in doomed) else Severity.WARNING
+                for found in _unreadable(document, code):
+                    yield msgspec.structs.replace(found, severity=severity)
 
 
 def _unreadable(document: Document, code: Scalar) -> Iterator[Diagnostic]:
@@ -31,14 +35,19 @@ def _unreadable(document: Document, code: Scalar) -> Iterator[Diagnostic]:
             warnings.simplefilter("ignore")
             compile(code.text, "code", "exec", dont_inherit=True)
     except SyntaxError as error:
-        before = code.text.split("\n")[: (error.lineno or 1) - 1]
-        start = sum(len(line) + 1 for line in before) + max((error.offset or 1) - 1, 0)
         version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
         hint = f"it is {version} that runs it; `spec.python` names another one"
-        place = locate(document.source, code, min(start, len(code.text)), min(start + 1, len(code.text))).span
+        place = span_in(document, code, line=error.lineno or 1, column=max((error.offset or 1) - 1, 0), length=1)
         yield CODE_UNREADABLE.at(place, f"{version} cannot read this code: {error.msg}", hint)
     except (ValueError, RecursionError, MemoryError):
         return
+
+
+def span_in(document: Document, code: Scalar, *, line: int, column: int, length: int) -> Span:
+    """Where a part of the code stands in its file."""
+    before = code.text.split("\n")[: line - 1]
+    start = min(sum(len(each) + 1 for each in before) + column, len(code.text))
+    return locate(document.source, code, start, min(start + length, len(code.text))).span
 
 
 def named_python(document: Document, owner: Step | Block, task: Task) -> Scalar | None:

@@ -17,13 +17,13 @@ from noetl.engine.commands import Command, Report, Reported, RequestExecution
 from noetl.engine.decide import Surroundings, transact
 from noetl.engine.evolve import fold
 from noetl.engine.loops import ctx_at, loop_under, scratch_at
-from noetl.engine.output import Error, failed
-from noetl.engine.pipeline import Finished, Record, Run, next_move, settle
+from noetl.engine.output import Error, Output, failed
+from noetl.engine.pipeline import Bound, Finished, Record, Run, bind, next_move, settle
 from noetl.engine.program import Program
 from noetl.engine.reference import External, Reference
 from noetl.engine.state import LoopRun, State, StepRun, empty
 from noetl.engine.workerside import Given, with_input
-from noetl.playbook.model import Directive
+from noetl.playbook.model import Directive, Task
 
 EXECUTION = "00000000-0000-7000-8000-000000000000"
 """Stands for the id that a run would have."""
@@ -32,16 +32,35 @@ MOVES_MAX = 1_000
 """Moves that need no tool: calls of blocks, rules that decide before a task."""
 
 
+UNBOUND = "template"
+"""The kind of error of a task whose templates cannot be evaluated."""
+
+FAILURES: Mapping[str, tuple[str, ...]] = {
+    "python": ("input", "exception"),
+    "http": ("input",),
+    "resolve": ("input",),
+    "playbook": ("playbook_failed",),
+}
+"""Kinds of errors that can be foreseen for a tool, its templates apart."""
+
+
 class FirstTask(NamedTuple):
     """A task that a run begins with. `outer` is what its `input` sees of all that is known, `inner` its other fields.
 
-    `is_fatal`: the run fails where one of its templates does.
+    `bound` is what its tool gets, None where that is not known. `fatal` are kinds of errors that make the run fail.
     """
 
+    task: Task
     path: str
     outer: Mapping[str, object]
     inner: Mapping[str, object]
-    is_fatal: bool
+    bound: Bound | None
+    fatal: frozenset[str]
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether the run fails where one of its templates does."""
+        return UNBOUND in self.fatal
 
     def scope(self, path: str) -> Mapping[str, object]:
         """What the template at a path of the model sees."""
@@ -174,8 +193,11 @@ def _end(run: StepRun, path: e.Path, end: Finished) -> Reported:
 
 def _first(played: _Played, reached: _Reached) -> FirstTask:
     work = reached.work
-    inner = _with_own_input(played.program, work)
-    return FirstTask(work.task.path, work.scope, inner, _is_fatal(played.again(), reached))
+    inner, bound = _with_own_input(played.program, work), bind(played.program, work)
+    kinds = (UNBOUND, *FAILURES.get(work.task.task.kind, ()))
+    fatal = frozenset(kind for kind in kinds if _is_fatal(played.again(), reached, kind))
+    known = None if isinstance(bound, Output) else bound
+    return FirstTask(work.task.task, work.task.path, work.scope, inner, known, fatal)
 
 
 def _with_own_input(program: Program, work: Run) -> Mapping[str, object]:
@@ -187,8 +209,8 @@ def _with_own_input(program: Program, work: Run) -> Mapping[str, object]:
     return with_input(work.scope, own, program.playbook.dialect)
 
 
-def _is_fatal(played: _Played, reached: _Reached) -> bool:
-    """Whether the run fails where this task cannot be bound: its rules, a loop or an arc may take that.
+def _is_fatal(played: _Played, reached: _Reached, kind: str) -> bool:
+    """Whether the run fails where this task does, with an error of a kind: its rules, a loop or an arc may take that.
 
     A rule that tries again comes to the same end, only later.
     """
@@ -197,8 +219,8 @@ def _is_fatal(played: _Played, reached: _Reached) -> bool:
     cursor = _cursor(run, path)
     assert cursor is not None
     started = cursors.apply(cursor, work.started, played.program.playbook.dialect, "")
-    unbound = failed("template", "a template cannot be evaluated")
-    done = settle(played.program, started, _given(played, run, path), unbound, own={}, now=0.0, draw=0.0)
+    output = failed(kind, "this cannot go well")
+    done = settle(played.program, started, _given(played, run, path), output, own={}, now=0.0, draw=0.0)
     if done.directive is Directive.RETRY:
         done = msgspec.structs.replace(done, directive=Directive.FAIL, next=None, due_at=None)
     played.report(run, work.started, done)

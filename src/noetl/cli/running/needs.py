@@ -5,7 +5,8 @@ What is missing is told like a mistake, at its place in the file, though the pla
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from shlex import quote
 
@@ -19,7 +20,8 @@ from noetl.cli.embedded import DATABASE_NAME, opened
 from noetl.cli.home import HOME_NAME
 from noetl.cli.project import Project
 from noetl.cli.reports import text
-from noetl.cli.running.beginning import beginning
+from noetl.cli.running.beginning import Beginning, beginning
+from noetl.cli.running.doomed import doomed
 from noetl.cli.running.interpreters import missing_interpreters
 from noetl.cli.running.values import unbound, unread
 from noetl.cli.workload import refuse_elements
@@ -27,6 +29,7 @@ from noetl.engine.binding import Places
 from noetl.engine.layering import merge
 from noetl.engine.program import Program
 from noetl.errors import closest
+from noetl.expressions.template import is_template
 from noetl.playbook.compile import Compilation
 from noetl.playbook.diagnostics import Diagnostic, Severity
 from noetl.playbook.document import Document
@@ -88,7 +91,11 @@ class Needs:
         playbook = _document(compilation).playbook
         refuse_elements(workload, playbook.workload)
         merged = merge(playbook.workload, workload)
-        found = [*self._of_machine(compilation), *await self._credentials(compilation, merged, Severity.ERROR)]
+        found = [
+            *self._of_machine(compilation),
+            *await self._credentials(compilation, merged, lambda _: Severity.ERROR),
+        ]
+        begun = cache(partial(self._begun, compilation, workload))
         children: dict[str, Compilation | None] = {playbook.metadata.path: compilation}
         pending = [compilation]
         while pending:
@@ -97,7 +104,7 @@ class Needs:
                 if call.path not in children and len(children) < PLAYBOOKS_MAX:
                     child = self._project.find(call.path, self._compiler) if call.version is None else None
                     children[call.path] = child
-                    needs = await self._of_call(call, child)
+                    needs = await self._of_call(call, child, begun)
                     found += needs if call.is_literal else map(_softened, needs)
                     pending += [child] if child is not None and child.playbook is not None else []
                 found += _misfits(call, children.get(call.path))
@@ -107,21 +114,26 @@ class Needs:
         """What cannot be bound though all values are known. A run that begins with it is recorded as failed."""
         document = _document(compilation)
         workload = merge(document.playbook.workload, given)
-        codes = () if self._environment.get("NOETL_PYTHON") else unreadable_code(document)
-        kinds = self._compiler.installed.kinds_of(document.playbook)
-        program = Program(document.playbook, Places(compilation.source.name, compilation.source_map()), kinds=kinds)
-        found = (*unbound(document, workload, beginning(program, given)), *codes)
+        begun = self._begun(compilation, given)
+        lost = [first.task for first in begun.tasks.values() if "exception" in first.fatal]
+        codes = () if self._environment.get("NOETL_PYTHON") else unreadable_code(document, lost)
+        found = (*unbound(document, workload, begun), *doomed(document, begun), *codes)
         return [Unmet(compilation, each, is_recorded=True) for each in sorted(found, key=lambda each: each.span)]
 
-    async def _of_call(self, call: Call, child: Compilation | None) -> list[Unmet]:
+    def _begun(self, compilation: Compilation, given: Mapping[str, object]) -> Beginning:
+        playbook = _document(compilation).playbook
+        places = Places(compilation.source.name, compilation.source_map())
+        return beginning(Program(playbook, places, kinds=self._compiler.installed.kinds_of(playbook)), given)
+
+    async def _of_call(self, call: Call, child: Compilation | None, begun: Callable[[], Beginning]) -> list[Unmet]:
         if child is None:
             return [] if await self._is_registered(call.path, call.version) else [self._absent(call)]
         if child.playbook is None:
             return list(_invalid(call, child))
         rivals = [Unmet(call.caller, found) for found in rivalry(call, child, self._project, self._compiler)]
         # Which workload a child gets is not known yet, and it may never be called.
-        workload = child.playbook.workload
-        return [*rivals, *self._of_machine(child), *await self._credentials(child, workload, Severity.WARNING)]
+        workload, gravity = child.playbook.workload, partial(_gravity_below, call, begun)
+        return [*rivals, *self._of_machine(child), *await self._credentials(child, workload, gravity)]
 
     async def _is_registered(self, path: str, version: str | None) -> bool:
         if not (self._home / DATABASE_NAME).exists():
@@ -137,7 +149,7 @@ class Needs:
         return [Unmet(compilation, found) for found in missing]
 
     async def _credentials(
-        self, compilation: Compilation, workload: Mapping[str, object], severity: Severity
+        self, compilation: Compilation, workload: Mapping[str, object], gravity: Callable[[KeychainEntry], Severity]
     ) -> list[Unmet]:
         document, unmet = _document(compilation), []
         for entry in document.playbook.keychain:
@@ -149,7 +161,7 @@ class Needs:
                 found = CREDENTIAL_NOT_HERE.at(
                     _place(document, entry), str(missing), _how_to_give(entry, self._project)
                 )
-                found = msgspec.structs.replace(found, severity=severity)
+                found = msgspec.structs.replace(found, severity=gravity(entry))
                 unmet.append(Unmet(compilation, found, is_recorded=True))
             else:
                 unmet += [Unmet(compilation, found) for found in self._exposure(document, entry, workload)]
@@ -180,14 +192,14 @@ class Needs:
 
 def refuse_unmet(unmet: Sequence[Unmet], console: Console, *, quiet: bool = False) -> None:
     """Tells all that is missing, and ends the program where nothing can run without it."""
-    grave = [each for each in unmet if each.is_grave]
+    errors = [each for each in unmet if each.is_error]
     for each in unmet:
         if not quiet or each.is_error:
             name, lines = each.compilation.source.name, each.compilation.source.lines
             console.say(text.render(name, lines, each.diagnostic, console.paint_talk()))
-    if grave:
-        things = "1 thing is" if len(grave) == 1 else f"{len(grave)} things are"
-        wrong = "" if all(each.diagnostic.code in LACKED for each in grave) else " or wrong"
+    if any(each.is_grave for each in errors):
+        things = "1 thing is" if len(errors) == 1 else f"{len(errors)} things are"
+        wrong = "" if all(each.diagnostic.code in LACKED for each in errors) else " or wrong"
         raise Stopped(f"noetl run: {things} missing{wrong}, see above; nothing was run", INVALID)
 
 
@@ -259,6 +271,15 @@ def _how_to_give(entry: KeychainEntry, project: Project) -> str:
         return f"set it and run again: export {entry.fields.get('var')}=…"
     found = f"it is looked for {project.climbed}\n{FURTHER_UP}"
     return f"write the secret to that file, readable by you alone (chmod 600)\n{found}"
+
+
+def _gravity_below(call: Call, begun: Callable[[], Beginning], entry: KeychainEntry) -> Severity:
+    """A called playbook fails without its secrets, and the run with it, where it begins with that call."""
+    if any(is_template(str(value)) for value in entry.fields.values()):
+        return Severity.WARNING
+    calls = [first.bound.fields for first in begun().tasks.values() if first.bound and "playbook_failed" in first.fatal]
+    is_first = any((fields.get("path"), fields.get("version")) == (call.path, None) for fields in calls)
+    return Severity.ERROR if is_first else Severity.WARNING
 
 
 def _softened(unmet: Unmet) -> Unmet:

@@ -160,13 +160,20 @@ def _shown(names: list[NameUse], workload: Values) -> str | None:
     """The values that a template reads, where they are short."""
     shown = []
     for name in names:
-        value: object = workload
-        for segment in name.segments:
-            value = value.get(segment.name) if isinstance(value, Mapping) else None
+        path, value = _deepest(name, workload)
         if isinstance(value, str | int | float | bool | None) and len(str(value)) <= 40:
-            path = ".".join((WORKLOAD, *(segment.name for segment in name.segments)))
             shown.append(f"{path} is {msgspec.json.encode(value).decode()}")
     return "; ".join(dict.fromkeys(shown)) or None
+
+
+def _deepest(name: NameUse, workload: Values) -> tuple[str, object]:
+    """The value that a name reads, or the one at which there is nothing to read any more."""
+    path, value = WORKLOAD, workload  # type: str, object
+    for segment in name.segments:
+        if not isinstance(value, Mapping) or segment.name not in value:
+            break
+        path, value = f"{path}.{segment.name}", value[segment.name]
+    return path, value
 
 
 def unread(document: Document, given: Values) -> Iterator[tuple[str, str]]:
