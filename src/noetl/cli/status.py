@@ -9,7 +9,7 @@ from noetl.cli.executing import EXECUTION, Printed, answer, output_option
 
 COMMAND = Command(
     "status",
-    "Shows where an execution stands: its steps, its ctx, what it waits for.",
+    "Shows where an execution stands: its steps, what it waits for; with -o json its ctx too.",
     EXECUTION,
     (output_option("text", "json"),),
     ("noetl status @latest", "noetl status 0193f2c4 -o json"),
