@@ -189,6 +189,10 @@ def test_a_file_that_was_removed_or_damaged_is_told_at_once_and_can_be_put_back(
         assert (again.returncode, error["kind"]) == (1, kind), again.stderr
         assert "playbook.yaml:9:" in error["message"]
         assert "the data of step `load` is " in error["message"]
+        remedy = f"`noetl rerun {name[:13]} --from load`"
+        assert remedy in error["message"]
+        assert remedy in noetl("status", "@latest", folder=tmp_path).stdout
+        assert remedy in noetl("rerun", "@latest", folder=tmp_path).stderr, "a rerun of the rerun"
         place.write_bytes(whole)
     mended = noetl("rerun", name, "--from", "use", "-q", folder=tmp_path)
     assert (mended.returncode, mended.stdout.strip()) == (0, "20000"), mended.stderr

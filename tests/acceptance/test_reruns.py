@@ -327,3 +327,23 @@ def test_a_rerun_finds_the_name_of_a_secret_in_a_large_workload(keyed: Path) -> 
     assert noetl("run", "keyed.yaml", "-q", "--payload", "@workload.json", folder=keyed).returncode == 1
     (keyed / "open").touch()
     assert noetl("rerun", "@latest", "-q", folder=keyed).returncode == 0
+
+
+def test_a_rerun_of_a_rerun_names_the_runs_that_it_came_from(project: Path) -> None:
+    (project / "open").touch()
+    noetl("run", "loop.yaml", "-q", folder=project)
+    noetl("rerun", "@latest", "--from", "each", "-q", folder=project)
+    rerun, origin = msgspec.json.decode(noetl("executions", "-o", "json", folder=project).stdout)
+    assert (rerun["rerun_of"], origin["rerun_of"]) == (origin["execution_id"], None)
+    name = origin["execution_id"][:13]
+    first, second = noetl("executions", folder=project).stdout.splitlines()
+    assert first.endswith(f"  rerun of {name}")
+    assert "rerun" not in second
+    assert f"\n  completed, a rerun of {name}\n" in noetl("status", "@latest", folder=project).stdout
+    shown = msgspec.json.decode(noetl("status", "@latest", "-o", "json", folder=project).stdout)
+    assert shown["rerun_of"] == origin["execution_id"]
+    refused = noetl("rerun", "@latest", "--from", "first", "--set", "n=2", folder=project)
+    assert refused.returncode == 2
+    told = f"\n  = `first` ran in {name}, and was kept: noetl rerun {name} --from first --set n=2\n"
+    assert refused.stderr.endswith(told)
+    assert noetl(*told_command(refused.stderr), folder=project).returncode == 0

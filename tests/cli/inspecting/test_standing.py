@@ -98,6 +98,7 @@ async def by_the_whole_log(rig: Rig, name: str, text: str) -> dict[str, object]:
         "playbook": summary.path,
         "status": progress.status,
         "interrupted": False,
+        "rerun_of": None,
         "error": progress.error,
         "steps": steps,
         "failures": [],

@@ -15,6 +15,7 @@ from noetl.cli.finding import find_execution, is_interrupted
 from noetl.cli.home import home_of
 from noetl.cli.inspecting.children import in_order
 from noetl.cli.live.words import duration, moment
+from noetl.cli.origins import origin_of, short_name
 from noetl.cli.presence import Present, who_is_present
 from noetl.cli.reading import required
 from noetl.cli.reports.json import printed
@@ -26,8 +27,11 @@ ROLES = {"completed": "good", "failed": "error", "cancelled": "warning", INTERRU
 
 
 class Listed(msgspec.Struct, frozen=True):
+    """`origin` is the execution of which it is a rerun."""
+
     summary: Summary
     is_interrupted: bool = False
+    origin: str | None = None
 
     @property
     def status(self) -> str:
@@ -57,7 +61,7 @@ async def listed(store: Store, wanted: Arguments, there: Present) -> list[Listed
     async for summary in _asked(store, wanted):
         each = Listed(summary, await is_interrupted(store, summary, there))
         if not wanted.status or wanted.status in (summary.status, each.status):
-            found.append(each)
+            found.append(msgspec.structs.replace(each, origin=await origin_of(store, summary.execution_id)))
         if len(found) > int(wanted.limit):
             break
     return found
@@ -86,12 +90,18 @@ def _print(found: Sequence[Listed], now: float, console: Console) -> None:
         name, status, path = (f"{text:<{width}}" for text, width in zip(_columns(each), widths, strict=True))
         began = each.summary.started_at
         took = duration((now if each.status == "running" else each.summary.changed_at) - began)
-        console.data(f"{name}  {paint(status, ROLES.get(each.status, 'hint'))}  {path}  {moment(began)}  {took}\n")
+        console.data(
+            f"{name}  {paint(status, ROLES.get(each.status, 'hint'))}  {path}  {moment(began)}  {took}{_rerun(each)}\n"
+        )
     left = next((each.summary.execution_id for each in found if each.is_interrupted), None)
     if left is not None:
         console.say(
             f"no process works on what was interrupted; go on with: noetl run --resume {left.partition('.')[0]}"
         )
+
+
+def _rerun(each: Listed) -> str:
+    return f"  rerun of {shlex.quote(short_name(each.origin))}" if each.origin is not None else ""
 
 
 def _columns(each: Listed) -> tuple[str, str, str]:
@@ -105,6 +115,7 @@ def _record(each: Listed) -> dict[str, object]:
         "playbook": summary.path,
         "status": summary.status,
         "interrupted": each.is_interrupted,
+        "rerun_of": each.origin,
         "parent": summary.parent.execution_id if summary.parent is not None else None,
         "started_at": moment(summary.started_at),
         "changed_at": moment(summary.changed_at),

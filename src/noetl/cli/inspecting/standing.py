@@ -17,6 +17,7 @@ from noetl.cli.live.progress import Progress, StepLine
 from noetl.cli.live.restored import numbers_of, progress_of
 from noetl.cli.live.terminal import View, picture
 from noetl.cli.live.words import cut
+from noetl.cli.origins import short_name, with_names
 from noetl.cli.presence import NOBODY, Present, who_is_present
 from noetl.cli.reading import loader_of, times_of
 from noetl.cli.reports.json import printed
@@ -90,6 +91,7 @@ async def standing_of(store: Store, loader: Loader, summary: Summary, *, has_tim
     assert program is not None, "an execution with a summary has a log"
     times = await times_of(store, state.execution_id, numbers_of(state)) if has_times else {}
     progress = progress_of(program, state, summary, times)
+    progress.error = await with_names(loader, state.execution_id, progress.error)
     return Standing(summary, progress, state.ctx, await _waits(store, loaded, incidents), incidents, state)
 
 
@@ -112,12 +114,19 @@ def lines(told: Told, now: float, paint: Paint) -> Iterator[str]:
     name, progress = standing.summary.execution_id, standing.progress
     at = standing.summary.changed_at if told.is_interrupted else now
     yield from picture(progress, View(at, WIDTH, paint, is_still=told.is_interrupted))
-    yield f"  {'interrupted' if told.is_interrupted else progress.status}"
+    origin = _origin(standing)
+    rerun = f", a rerun of {short_name(origin)}" if origin is not None else ""
+    yield f"  {'interrupted' if told.is_interrupted else progress.status}{rerun}"
     if progress.error is not None:
         yield f"  {paint(progress.error.message, 'error')}"
     yield from _waiting(told)
     yield from failures.told(told.failed, name)
     yield from children.told(told.children, name, is_interrupted=told.is_interrupted)
+
+
+def _origin(standing: Standing) -> str | None:
+    origin = standing.state.origin if standing.state is not None else None
+    return origin.execution_id if origin is not None else None
 
 
 def _waiting(told: Told) -> Iterator[str]:
@@ -140,6 +149,7 @@ def record(told: Told) -> dict[str, object]:
         "playbook": standing.summary.path,
         "status": progress.status,
         "interrupted": told.is_interrupted,
+        "rerun_of": _origin(standing),
         "error": progress.error,
         "steps": [_step(line) for line in progress.steps.values()],
         "failures": [_failure(step, each) for step in told.failed for each in step.failures],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,8 +13,9 @@ from noetl.cli.console import Console, Stopped
 from noetl.cli.embedded import Local, Runtime
 from noetl.cli.finding import find_execution
 from noetl.cli.live.words import short_id
+from noetl.cli.origins import short_name, where_it_ran
 from noetl.cli.project import registered
-from noetl.cli.reading import SHELF_BYTES_MAX, loader_of
+from noetl.cli.reading import loader_of
 from noetl.cli.rerun import Arguments
 from noetl.cli.running.carried import carried, told_carried
 from noetl.cli.running.commands import Begun, again, rerun_anew, with_file
@@ -29,7 +29,6 @@ from noetl.engine.rerun import Cut
 from noetl.playbook.compile import Compilation
 from noetl.ports import Registered, Summary
 from noetl.supply.programs import made_ready
-from noetl.supply.shelf import Missing, Shelf
 
 BEGINNING = (e.ExecutionRequested, e.RequestEvaluated, e.WorkflowStarted, e.StepScheduled, e.LoopStarted)
 
@@ -65,7 +64,8 @@ async def started_again(
     other = playbook if playbook.digest != before.digest else None
     answer = await runtime.plane.rerun(origin, cut, overlay, text=other)
     if isinstance(answer, Rejection):
-        raise Stopped(_refused(answer, wanted.playbook, origin))
+        elsewhere = await _elsewhere(local, answer, wanted, origin)
+        raise Stopped(f"{_refused(answer, wanted.playbook, origin)}{elsewhere}")
     if not wanted.quiet:
         if text is None:
             _tell_changed(local, before, origin, wanted, console)
@@ -90,12 +90,10 @@ async def _taken(
 
 
 async def _workload(local: Local, origin: Summary) -> Mapping[str, object]:
-    """As it was given to the origin. Without the data of one that is stored, the rerun is refused later."""
-    shelf = Shelf(local.results, SHELF_BYTES_MAX)
+    """As it was given to the origin."""
     async for fact in loader_of(local, local.store).facts(origin.execution_id):
-        with suppress(Missing):
-            found = await shelf.hydrated(fact.workload) if isinstance(fact, e.ExecutionRequested) else None
-            return found if isinstance(found, dict) else {}
+        if isinstance(fact, e.ExecutionRequested) and isinstance(fact.workload, dict):
+            return fact.workload
         break
     return {}
 
@@ -121,6 +119,16 @@ def _refused(answer: Rejection, file: str, origin: Summary) -> str:
         f"noetl rerun: the rest of {short_id(origin.execution_id)} cannot run {file}: {answer.message}\n"
         f"  = leave out --playbook to run the text of then, or run all of it: noetl run {file}"
     )
+
+
+async def _elsewhere(local: Local, answer: Rejection, wanted: Arguments, origin: Summary) -> str:
+    """The run before, where the step that is asked for ran in that one."""
+    if answer.kind != "unknown" or not wanted.from_:
+        return ""
+    place = await where_it_ran(loader_of(local, local.store), origin.execution_id, wanted.from_)
+    if place is None or place == origin.execution_id:
+        return ""
+    return f"\n  = `{wanted.from_}` ran in {short_name(place)}, and was kept: {rerun_anew(wanted, place)}"
 
 
 def _tell_changed(local: Local, before: Registered, origin: Summary, wanted: Arguments, console: Console) -> None:

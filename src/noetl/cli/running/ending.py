@@ -9,6 +9,8 @@ from noetl.cli.console import OK, Console
 from noetl.cli.embedded import Local
 from noetl.cli.live.progress import Progress
 from noetl.cli.live.words import moment, short_id
+from noetl.cli.origins import with_names
+from noetl.cli.reading import loader_of
 from noetl.cli.reports.json import printed
 from noetl.engine.blame import callers_shown, cause_of, origin_of, step_to_blame
 from noetl.engine.output import NOTHING, Error, Output, fields
@@ -22,6 +24,7 @@ SHELF_BYTES_MAX = 256 * 1024 * 1024
 
 async def report_end(local: Local, progress: Progress, path: str, console: Console, *, as_json: bool) -> int:
     output = await whole_output(local, progress.output or NOTHING)
+    progress.error = await with_names(loader_of(local, local.store), progress.execution_id, progress.error)
     if as_json:
         console.data(printed(_record(progress, path, output)))
     elif progress.status == "completed":
