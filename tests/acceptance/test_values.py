@@ -279,6 +279,14 @@ def test_a_value_that_would_make_a_mapping_of_a_list_is_refused(tmp_path: Path, 
     assert "= give it whole: --set 'rows=[1,2]'" in ran.stderr
 
 
+def test_a_rerun_makes_no_mapping_of_a_list_either(tmp_path: Path) -> None:
+    write(tmp_path, "flow", "workload: { rows: [1, 2] }\nworkflow:\n  - step: a\n    tool: { kind: noop }\n")
+    noetl("run", "flow.yaml", "-q", folder=tmp_path)
+    ran = noetl("rerun", "@latest", "--from", "a", "--set", "rows.0=9", folder=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "noetl rerun: `rows` is a list, and --set reaches into mappings alone" in ran.stderr
+
+
 def test_a_hint_shows_only_values_that_are_there(tmp_path: Path) -> None:
     task = '{ kind: python, input: { y: "{{ workload.deep.x.y }}" }, code: "result = y" }'
     write(tmp_path, "flow", f"workload: {{ deep: {{ x: {{ y: 1 }} }} }}\nworkflow:\n  - step: a\n    tool: {task}\n")

@@ -21,6 +21,7 @@ from noetl.cli.running.carried import carried, told_carried
 from noetl.cli.running.commands import Begun, again, rerun_anew, with_file
 from noetl.cli.running.needs import Needs, refuse_unmet
 from noetl.cli.running.secrets import refuse_rerun_without_secrets
+from noetl.cli.workload import refuse_elements
 from noetl.engine import events as e
 from noetl.engine.carrying import Unmoved, unmoved
 from noetl.engine.commands import Rejection
@@ -58,7 +59,9 @@ async def started_again(
     playbook = before if text is None else await _taken(local, origin, text, overlay, console, quiet=wanted.quiet)
     local.catalog.stand_at(playbook.file)
     anew = rerun_anew(wanted, origin.execution_id)
-    workload = merge(made_ready(playbook).playbook.workload, merge(await _workload(local, origin), overlay))
+    declared = merge(made_ready(playbook).playbook.workload, await _workload(local, origin))
+    refuse_elements(overlay, declared, verb="rerun")
+    workload = merge(declared, overlay)
     await refuse_rerun_without_secrets(local, playbook, workload, environment, console, then=anew)
     cut = Cut(wanted.from_ or None, wanted.failed_iterations)
     other = playbook if playbook.digest != before.digest else None
