@@ -51,10 +51,12 @@ def _blank() -> ReadyTask:
 
 
 def expired(execution: Execution) -> frozenset[str]:
+    """Step runs whose time was used up, and children for which their callers did not wait any longer."""
     failures = (fact for fact in execution.facts if isinstance(fact, e.StepFailed) and fact.by_server)
-    return frozenset(
-        fact.step_run_id for fact in failures if fact.output.error is not None and fact.output.error.kind in EXPIRED
-    )
+    late = (fact for fact in failures if fact.output.error is not None and fact.output.error.kind in EXPIRED)
+    waits = (fact for fact in execution.facts if isinstance(fact, e.TaskWaiting))
+    given_up = (fact.cancels for fact in waits if fact.cancels is not None)
+    return frozenset((*(fact.step_run_id for fact in late), *given_up))
 
 
 def differences(world: World, foretold: Expected) -> Iterator[str]:

@@ -6,7 +6,7 @@ import msgspec
 
 from noetl.playbook.model import Playbook
 from tests.simulation.model.expected import Expected, ExpectedRun, ExpectedTask
-from tests.simulation.model.outputs import NOTHING, Out, failure
+from tests.simulation.model.outputs import NOTHING, Out, failure, mistake
 from tests.simulation.model.pipelines import Outcome
 from tests.simulation.model.races import ancestors, candidates, conflicts
 from tests.simulation.model.values import UNSURE, Lost, Place, Raced, is_unsure
@@ -29,7 +29,7 @@ def predict(
     expired: Mapping[str, frozenset[str]] | None = None,
     executions_max: int = 30,
 ) -> Expected:
-    """`expired` names step runs, by execution, whose time was used up: how far they came, nobody knows."""
+    """`expired` names step runs and children, by execution, whose time was used up: how far they came, nobody knows."""
     family = _Family(outcome, callee, expired or {}, executions_max)
     found = family.member(playbook, execution_id, workload or {})
     return found if len(family.ids) <= executions_max else Expected(execution_id, doubts=("too many executions",))
@@ -74,10 +74,18 @@ class _Family:
             raise Lost("a playbook that cannot be called")
         if is_unsure(own):
             raise Lost("a child with an unsure workload")
+        if any(execution_id in late for late in self.expired.values()):
+            return self.given_up(execution_id, own)
         if execution_id not in self.known or self.known[execution_id][0] != own:
             self.known[execution_id] = (own, self.member(playbook, execution_id, own))
         returned = fields.get("return_step")
         return _answer(self.known[execution_id][1], str(returned) if returned is not None else None)
+
+    def given_up(self, execution_id: str, own: Mapping[str, object]) -> Out:
+        """A child that took longer than its caller waits for it."""
+        self.known[execution_id] = (own, Expected(execution_id, doubts=("its caller did not wait for it",)))
+        blocks = {"playbook": {"execution_id": execution_id, "status": "cancelled"}}
+        return Out("error", error={**mistake("timeout"), "retryable": True}, blocks=blocks)
 
 
 def _answer(child: Expected, return_step: str | None) -> Out:
