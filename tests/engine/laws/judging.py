@@ -30,6 +30,9 @@ CUTS = 12
 UNLIKE = frozenset({"digest", "message", "details"})
 """What differs between the spellings of one playbook: its digest, and texts that quote it."""
 
+EVENT_BYTES_MAX = 250_000
+"""Playbooks that let data grow beyond this let it grow for ever."""
+
 
 def differing_repeats(case: Case) -> Iterator[str]:
     if history(ran(case)) != history(ran(case)):
@@ -197,9 +200,12 @@ def clashed(origin: Execution) -> set[tuple[str, e.Path]]:
 
 
 def effects_of_storing(case: Case) -> Iterator[str]:
-    """The same with all data in events, unless a template of the server asks for what is not there."""
+    """The same with all data in events, unless a template of the server asks for what is not there.
+
+    Data that doubles until it is too large is so sooner where events hold it.
+    """
     here, elsewhere = ran(case, NO_TROUBLE, limit_bytes=None), ran(case, NO_TROUBLE)
-    if is_refused_data(elsewhere) or has_manifest(here):
+    if is_refused_data(elsewhere) or has_manifest(here) or is_too_large(here):
         return
     for name, execution in here.executions.items():
         other = elsewhere.executions[name]
@@ -221,6 +227,10 @@ def told(execution: Execution) -> object:
 
 def is_refused_data(world: World) -> bool:
     return any(b"data_by_reference" in event for execution in world.executions.values() for event in execution.log)
+
+
+def is_too_large(world: World) -> bool:
+    return any(len(event) > EVENT_BYTES_MAX for execution in world.executions.values() for event in execution.log)
 
 
 def has_manifest(world: World) -> bool:
